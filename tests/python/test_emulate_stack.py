@@ -144,10 +144,78 @@ def test_stations_join_with_a_key(place, standard, security):
     assert "authorized:\tyes" in out and "3 received" in out
 
 
+WALK = """\
+duration = "9 s"
+warmup = "500 ms"
+channel.path_loss = "log_distance"
+
+[[bss]]
+name = "west"
+ssid = "hall"
+standard = "802.11n"
+
+[[bss]]
+name = "east"
+ssid = "hall"
+standard = "802.11n"
+ap.position = ["40 m", "0 m"]
+
+[[station]]
+name = "walker"
+bss = "west"
+waypoints = [["0 s", "5 m", "3 m"], ["6 s", "35 m", "3 m"]]
+
+[[station]]
+name = "far"
+bss = "east"
+distance = "5 m"
+
+[wired]
+rate = "100 Mbit/s"
+delay = "5 ms"
+
+[[flow]]
+station = "walker"
+direction = "down"
+rate = "2 Mbit/s"
+
+[emulation]
+wifi_stack = "kernel"
+security = "wpa2"
+"""
+
+
+@pytest.mark.parametrize(("fast", "channel"), ((False, 36), (True, 36), (True, 44)))
+def test_a_station_that_walks_roams_by_its_supplicant(place, fast, channel):
+    (place / "walk.toml").write_text(WALK)
+    settings = (f"emulation.fast_transition={str(fast).lower()}", f"bss.1.channel={channel}")
+    sets = [word for setting in settings for word in ("--set", setting)]
+    # The command is asked for at the end; the supplicant and the kernel say where the station is and how it came there.
+    command = "sleep 8.5; wpa_cli -p /run/lasthop/walker -i wlan0 status; iw dev wlan0 link; ping -c 3 -i 0.05 server"
+    run = (*sets, "--json", "walk.json", "--station", "walker", "--", "sh", "-c", command)
+    done = emulate("walk.toml", *run, cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert f"Connected to 02:00:00:00:00:02 (on wlan0)\n\tSSID: hall\n\tfreq: {5000 + 5 * channel}" in done.stdout
+    assert f"key_mgmt={'FT-PSK' if fast else 'WPA2-PSK'}" in done.stdout
+    assert "wpa_state=COMPLETED" in done.stdout and "3 received" in done.stdout
+    (first,) = runs_of(place / "walk.json")
+    (roam,) = first["simulator"]["roams"]
+    assert (roam["station"], roam["from"], roam["to"]) == ("walker", "west.ap", "east.ap")
+    assert roam["fast_transition"] is fast
+    # 16 dBm less 46.7 dB at 1 m and 30 log10(d) are -70 dBm at 20 m, half way, at 3 s. Then it scans, again each 2 s, and on
+    # two channels some tenths of a second long.
+    assert 2.5 < roam["at_s"] < 8 and 0 < roam["gap_s"] < (0.1 if channel == 36 else 0.5)
+    (flow,) = (flow for flow in first["flows"] if flow["id"] == "walker.down")
+    assert flow["goodput_bps"] == pytest.approx(2e6, rel=0.1)
+    if fast:
+        assert emulate("walk.toml", *run, cwd=place).returncode == 0
+        assert runs_of(place / "walk.json") == [first]
+
+
 class TestCheck:
-    def mistake(self, **settings: str) -> str:
+    def mistake(self, written: str = text(), **settings: str) -> str:
         scenario = lasthop.Scenario(
-            text(), "f.toml", [(key.replace("__", "."), value) for key, value in settings.items()]
+            written, "f.toml", [(key.replace("__", "."), value) for key, value in settings.items()]
         )
         with pytest.raises(lasthop.ScenarioError) as raised:
             scenario.resolve()
@@ -159,6 +227,14 @@ class TestCheck:
     def test_keys_of_a_stack_without_one(self):
         said = self.mistake(emulation__wifi_stack="model", emulation__security="wpa2")
         assert "emulation.security" in said and 'wifi_stack = "kernel"' in said
+
+    def test_roaming_by_802_11r(self):
+        assert 'security = "wpa2"' in self.mistake(emulation__fast_transition="true")
+        said = self.mistake(emulation__fast_transition="true", emulation__security="wpa2")
+        assert "emulation.fast_transition: no two access points have one SSID" in said
+        said = self.mistake(WALK, emulation__wifi_stack="model", emulation__fast_transition="true")
+        assert 'wifi_stack = "kernel"' in said
+        assert "at most 32 bytes" in self.mistake(WALK, bss__1__ssid="x" * 33)
 
     def test_real_time(self):
         assert "runs in virtual time" in self.mistake(emulation__time="real")

@@ -62,8 +62,8 @@ pub trait HostIo {
     ///
     /// # Errors
     /// The hosts are gone.
-    fn on_air(&mut self, event: &AirEvent) -> Result<(), Self::Error> {
-        let _ = event;
+    fn on_air(&mut self, at: Time, event: &AirEvent) -> Result<(), Self::Error> {
+        let _ = (at, event);
         Ok(())
     }
 
@@ -91,8 +91,6 @@ pub enum FromStack {
     },
     /// an IP packet that an access point passes on to its wire
     AtAccessPoint {
-        /// the access point
-        ap: NodeId,
         /// the packet
         bytes: Vec<u8>,
     },
@@ -111,10 +109,14 @@ pub struct FrameSent {
     pub to: Option<NodeId>,
     /// whether it is for all that hear it
     pub is_for_all: bool,
+    /// time until it may be sent, if it is for all
+    pub delay: Duration,
     /// its user priority
     pub tid: u8,
     /// its length in bytes, without the FCS
     pub bytes: u32,
+    /// the centre of its channel in MHz, if that is known
+    pub mhz: Option<u32>,
     /// the rates of its attempts, in order
     pub rates: Vec<StackRate>,
 }
@@ -235,10 +237,10 @@ impl Driver {
             self.driven.lateness.add(host_io.stamp().since(delivery.at));
         }
         for (at, event) in emulation.air_events() {
-            if let AirEvent::Arrived { number, node } = event {
+            if let AirEvent::Arrived { number, node, .. } = event {
                 self.driven.digest = digest(self.driven.digest, at, node, &number.to_le_bytes());
             }
-            host_io.on_air(&event)?;
+            host_io.on_air(at, &event)?;
         }
         Ok(())
     }
@@ -255,7 +257,7 @@ impl Driver {
             let now = host_io.stamp();
             let counted = match from_stack {
                 FromStack::Seen { sent, bytes } => emulation.see_at_station(sent, bytes),
-                FromStack::AtAccessPoint { ap, bytes } => emulation.take_at_access_point(now, ap, bytes),
+                FromStack::AtAccessPoint { bytes } => emulation.take_at_access_point(now, bytes),
                 FromStack::Frame(sent) => {
                     self.send(now, &sent, emulation, host_io)?;
                     Ok(())
@@ -276,13 +278,13 @@ impl Driver {
         host_io: &mut G,
     ) -> Result<(), G::Error> {
         self.driven.frames += 1;
-        let FrameSent { number, from, to, tid, bytes, ref rates, is_for_all } = *sent;
-        let frame = StackFrame { number, from, to: to.unwrap_or(from), tid, bytes, rates };
+        let FrameSent { number, from, to, tid, bytes, mhz, ref rates, is_for_all, delay } = *sent;
+        let frame = StackFrame { number, from, to: to.unwrap_or(from), tid, bytes, mhz, rates };
         if is_for_all {
-            emulation.send_group_frame(now, &frame);
+            emulation.send_group_frame(now + delay, &frame);
         } else if to.is_none() || !emulation.send_frame(now, &frame) {
             self.driven.unlinked += 1;
-            host_io.on_air(&AirEvent::Done { number, acknowledged: false, tries: [1, 0, 0, 0] })?;
+            host_io.on_air(now, &AirEvent::Done { number, acknowledged: false, tries: [1, 0, 0, 0], ampdu: None })?;
         }
         Ok(())
     }

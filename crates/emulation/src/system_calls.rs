@@ -90,9 +90,9 @@ pub(crate) fn attach_tun(descriptor: BorrowedFd<'_>, name: &str) -> io::Result<(
     Ok(unsafe { ioctl(descriptor, Setter::<TUNSETIFF, Request>::new(request)) }?)
 }
 
-/// All protocols, for a packet socket: `ETH_P_ALL`, in the order of the network.
-pub(crate) fn all_protocols() -> rustix::net::Protocol {
-    let number = std::num::NonZeroU32::new(u32::from((libc::ETH_P_ALL as u16).to_be())).expect("it is not zero");
+/// A protocol of a packet socket, such as `ETH_P_ALL`, in the order of the network.
+pub(crate) fn packet_protocol(number: c_int) -> rustix::net::Protocol {
+    let number = std::num::NonZeroU32::new(u32::from((number as u16).to_be())).expect("it is not zero");
     rustix::net::Protocol::from_raw(number)
 }
 
@@ -104,6 +104,8 @@ pub(crate) struct SeenPacket {
     pub(crate) is_ipv4: bool,
     /// whether it came over the loopback device
     pub(crate) is_local: bool,
+    /// its sender's address
+    pub(crate) sender: [u8; 6],
 }
 
 /// Reads the next packet that a packet socket has seen, if there is one.
@@ -133,6 +135,7 @@ pub(crate) fn receive_packet(socket: BorrowedFd<'_>, packet: &mut [u8]) -> io::R
         kind: from.sll_pkttype,
         is_ipv4: u16::from_be(from.sll_protocol) == libc::ETH_P_IP as u16,
         is_local: from.sll_hatype == libc::ARPHRD_LOOPBACK,
+        sender: from.sll_addr[..6].try_into().expect("it has eight bytes"),
     }))
 }
 

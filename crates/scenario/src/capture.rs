@@ -61,7 +61,7 @@ fn bss_site(bss: &Bss, spec: &BssSpec) -> BssSite {
     let of_primary = |base: u16| base + 5 * u16::from(channel);
     let mhz = if phy.frequency_hz() > 3e9 { of_primary(5000) } else { of_primary(2407) };
     BssSite {
-        ssid: bss.name.as_deref().unwrap_or("lasthop").into(),
+        ssid: bss.ssid().into(),
         channel,
         mhz: if mhz == of_primary(2407) && channel == 14 { 2484 } else { mhz },
         format: format_of(phy),

@@ -67,11 +67,30 @@ pub struct Association {
     pub took: Duration,
 }
 
+/// A change of a station from one access point to another during a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roam {
+    /// the station's name
+    pub station: String,
+    /// the name of the access point before
+    pub from: String,
+    /// the name of the one after
+    pub to: String,
+    /// when it was reassociated
+    pub at: Duration,
+    /// whether it authenticated by 802.11r
+    pub fast_transition: bool,
+    /// time from the last data frame over the one before to the first over the one after, if there was such a frame
+    pub gap: Option<Duration>,
+}
+
 /// The Wi-Fi stack of a kernel in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StackReport {
     /// the stations, in their order
     pub associations: Vec<Association>,
+    /// roams in their order
+    pub roams: Vec<Roam>,
     /// frames that kernels' radios sent during the run
     pub frames: u64,
     /// frames among them between nodes without a link, which were lost
@@ -79,11 +98,22 @@ pub struct StackReport {
 }
 
 impl StackReport {
-    fn columns(&self) -> [(&'static str, Json); 4] {
+    fn columns(&self) -> [(&'static str, Json); 5] {
         let of = |one: &Association| json!({ "station": one.station, "ap": one.ap, "took_s": one.took.as_secs_f64() });
+        let roam = |one: &Roam| {
+            json!({
+                "station": one.station,
+                "from": one.from,
+                "to": one.to,
+                "at_s": one.at.as_secs_f64(),
+                "fast_transition": one.fast_transition,
+                "gap_s": one.gap.map(Duration::as_secs_f64),
+            })
+        };
         [
             ("wifi_stack", json!("kernel")),
             ("associations", self.associations.iter().map(of).collect()),
+            ("roams", self.roams.iter().map(roam).collect()),
             ("stack_frames", json!(self.frames)),
             ("stack_frames_unlinked", json!(self.unlinked)),
         ]
@@ -121,7 +151,7 @@ impl Carried {
 }
 
 /// The schema of these columns.
-pub(crate) fn schema() -> [(&'static str, Json); 9] {
+pub(crate) fn schema() -> [(&'static str, Json); 10] {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let seconds = |description: &str| json!({ "type": "number", "minimum": 0, "description": description });
     let count = |description: &str| json!({ "type": "integer", "minimum": 0, "description": description });
@@ -159,6 +189,25 @@ pub(crate) fn schema() -> [(&'static str, Json); 9] {
                     "station": text("The station."),
                     "ap": text("Its access point."),
                     "took_s": seconds("Time from the start of its supplicant until data could flow, before time zero."),
+                } },
+            }),
+        ),
+        (
+            "roams",
+            json!({
+                "type": "array",
+                "description": "Changes of stations of a kernel's Wi-Fi stack from one access point to another.",
+                "items": { "type": "object", "properties": {
+                    "station": text("The station."),
+                    "from": text("The access point before."),
+                    "to": text("The one after."),
+                    "at_s": seconds("When it was reassociated."),
+                    "fast_transition": { "type": "boolean", "description": "Whether it authenticated by 802.11r." },
+                    "gap_s": {
+                        "type": ["number", "null"],
+                        "minimum": 0,
+                        "description": "Time from the last data frame over the one to the first over the other; null without such a frame.",
+                    },
                 } },
             }),
         ),

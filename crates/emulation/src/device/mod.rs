@@ -6,5 +6,5 @@ mod tap;
 mod tun;
 
 pub(crate) use radio::{RadioFrame, Radios, address_of};
-pub(crate) use tap::Tap;
+pub(crate) use tap::{Announcements, Tap};
 pub use tun::{Interface, Tun};

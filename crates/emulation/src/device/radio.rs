@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use lasthop_observe::NodeId;
-use lasthop_scenario::emulation::{McsKind, Site, StackRate};
+use lasthop_scenario::emulation::{Ampdu, McsKind, Site, StackRate};
+use lasthop_units::Duration;
 
 use super::capabilities::limit_streams;
 use crate::error::{Context, Error, Result};
@@ -75,6 +76,20 @@ impl RadioFrame {
         self.bytes[4..10].try_into().expect("a frame has a receiver")
     }
 
+    /// The time between two beacons, if it is one. [802.11-2020 §9.3.3.2]
+    pub(crate) fn beacon_interval(&self) -> Option<Duration> {
+        const BEACON: u8 = 0x80;
+        const INTERVAL: std::ops::Range<usize> = 32..34;
+        const TIME_UNIT: Duration = Duration::from_micros(1024);
+        let units = self.bytes.get(INTERVAL).filter(|_| self.bytes[0] == BEACON)?;
+        Some(TIME_UNIT * u64::from(u16::from_le_bytes([units[0], units[1]])))
+    }
+
+    /// The centre of its channel in MHz.
+    pub(crate) fn mhz(&self) -> Option<u32> {
+        self.frequency.map(u32::from_ne_bytes)
+    }
+
     /// Returns whether it is for all that hear it.
     pub(crate) fn is_for_all(&self) -> bool {
         self.bytes[4] & 1 != 0 || self.flags & NO_ACK != 0
@@ -128,6 +143,8 @@ pub(crate) struct Radios {
     nodes: BTreeMap<[u8; 6], NodeId>,
     /// spatial streams of each node's BSS
     streams: Vec<u8>,
+    /// whether radios leave frames in mac80211's queues, as those of `kernel/patches` do
+    pub(crate) holds_back: bool,
 }
 
 /// The address of a node's radio, under which hwsim knows it too.
@@ -149,6 +166,7 @@ impl Radios {
             // One that is not there need not be removed.
             netlink.ask("a radio cannot be removed", family, command::DEL_RADIO, &which).ok();
         }
+        let holds_back = hold_back()?;
         let mut nodes = BTreeMap::new();
         for (node, namespace) in (0..).map(NodeId).zip(namespaces) {
             let name = format!("lasthop{}", node.0);
@@ -165,7 +183,7 @@ impl Radios {
             nodes.insert(address_of(node), node);
         }
         netlink.ask("this process cannot be the air", family, command::REGISTER, &Attributes::default())?;
-        Ok(Radios { netlink, family, nodes, streams })
+        Ok(Radios { netlink, family, nodes, streams, holds_back })
     }
 
     /// The next frame that a radio has sent.
@@ -188,7 +206,7 @@ impl Radios {
     ///
     /// # Errors
     /// The kernel does not take it.
-    pub(crate) fn deliver(&mut self, frame: &RadioFrame, to: NodeId, signal: i32) -> Result<()> {
+    pub(crate) fn deliver(&mut self, frame: &RadioFrame, to: NodeId, signal: i8) -> Result<()> {
         if let Some(refusal) = frame.refusal() {
             return self.deliver(&refusal, frame.from, signal);
         }
@@ -201,32 +219,60 @@ impl Radios {
             .with(attribute::RECEIVER, &address_of(to))
             .with(attribute::FRAME, &bytes)
             .with(attribute::RX_RATE, &rate.to_ne_bytes())
-            .with(attribute::SIGNAL, &signal.to_ne_bytes());
+            .with(attribute::SIGNAL, &i32::from(signal).to_ne_bytes());
         if let Some(frequency) = frame.frequency {
             told = told.with(attribute::FREQUENCY, &frequency);
         }
         self.netlink.tell(self.family, command::FRAME, &told)
     }
 
-    /// Reports to a radio that its frame is done: whether it was acknowledged, and the attempts in each of its rates.
+    /// Reports to a radio that its frame is done: whether it was acknowledged, the attempts in each of its rates, and, to one that
+    /// holds frames back, its A-MPDU.
     ///
     /// # Errors
     /// The kernel does not take it.
-    pub(crate) fn report(&mut self, frame: &RadioFrame, acknowledged: bool, tries: [u8; RATES]) -> Result<()> {
+    pub(crate) fn report(
+        &mut self,
+        frame: &RadioFrame,
+        acknowledged: bool,
+        tries: [u8; RATES],
+        ampdu: Option<Ampdu>,
+    ) -> Result<()> {
+        let ampdu = ampdu.filter(|_| self.holds_back);
+        let (status, tries) = match ampdu {
+            Some(Ampdu::Here { frames, acknowledged, tries }) => (Some([frames, acknowledged]), tries),
+            Some(Ampdu::Elsewhere) => (Some([0, 0]), tries),
+            None => (None, tries),
+        };
         let mut info = [0; 2 * RATES];
         for (place, used) in tries.iter().enumerate() {
             let index = if *used > 0 { frame.indices[place] } else { u8::MAX };
             info[2 * place..2 * place + 2].copy_from_slice(&[index, *used]);
         }
         let flags = frame.flags & (WANTS_STATUS | NO_ACK) | if acknowledged { WAS_ACKNOWLEDGED } else { 0 };
-        let told = Attributes::default()
+        let mut told = Attributes::default()
             .with(attribute::TRANSMITTER, &address_of(frame.from))
             .with(attribute::FLAGS, &flags.to_ne_bytes())
             .with(attribute::SIGNAL, &NEAR.to_ne_bytes())
             .with(attribute::TX_INFO, &info)
             .with(attribute::COOKIE, &frame.cookie);
+        if let Some(status) = status {
+            told = told.with(attribute::TX_INFO_FLAGS, &status);
+        }
         self.netlink.tell(self.family, command::TX_INFO_FRAME, &told)
     }
+}
+
+/// Lets radios that are made from now on take few frames at a time, if the kernel has the patch for that; returns whether it does.
+fn hold_back() -> Result<bool> {
+    const PARAMETER: &str = "/sys/module/mac80211_hwsim/parameters/hw_queue";
+    /// Two A-MPDUs, of 64 MPDUs at most.
+    const FRAMES: &str = "128";
+    if !std::path::Path::new(PARAMETER).exists() {
+        return Ok(false);
+    }
+    std::fs::write(PARAMETER, FRAMES).context(|| PARAMETER.to_owned())?;
+    Ok(true)
 }
 
 impl AsFd for Radios {

@@ -7,6 +7,7 @@ use lasthop_scenario::emulation::RouteMetrics;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, State};
+use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
@@ -74,7 +75,7 @@ impl Netlink {
             LinkAttribute::Stats64(counts) => Some(counts.tx_dropped),
             _ => None,
         });
-        dropped.ok_or_else(|| Error::new(format!("{device}: the kernel tells no counts of packets")))
+        dropped.ok_or_else(|| Error::new(format!("{device}: the kernel has no counts of packets")))
     }
 
     /// The state of a device above its driver: up once data can flow. [RFC 2863 §3.1.14]
@@ -160,6 +161,24 @@ impl Netlink {
         self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE)
             .map(drop)
             .context(|| format!("{device}: the route to {}/{} cannot be set", destination.0, destination.1))
+    }
+
+    /// Gives a neighbour at the device this link-layer address, until the kernel finds another.
+    ///
+    /// # Errors
+    /// There is no such device, or the caller has no `CAP_NET_ADMIN`.
+    pub(crate) fn set_neighbour(&mut self, device: &str, neighbour: Ipv4Addr, address: [u8; 6]) -> Result<()> {
+        let mut message = NeighbourMessage::default();
+        message.header.family = AddressFamily::Inet;
+        message.header.ifindex = self.index(device)?;
+        message.header.state = NeighbourState::Reachable;
+        message.attributes = vec![
+            NeighbourAttribute::Destination(NeighbourAddress::Inet(neighbour)),
+            NeighbourAttribute::LinkLayerAddress(address.to_vec()),
+        ];
+        self.ask(RouteNetlinkMessage::NewNeighbour(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE)
+            .map(drop)
+            .context(|| format!("{device}: the address of {neighbour} cannot be set"))
     }
 
     /// A device, as the kernel describes it.

@@ -19,6 +19,10 @@ pub(super) const DEVICE: &str = "wlan0";
 const FOLDER: &str = "/run/lasthop";
 /// The key of WPA2, and the password of WPA3.
 const PASSPHRASE: &str = "the last hop";
+/// The mobility domain of all access points with 802.11r.
+const MOBILITY_DOMAIN: &str = "1a57";
+/// Stations that may roam look for another access point each 2 s while the signal is below -70 dBm, else each 300 s.
+const BACKGROUND_SCAN: &str = "simple:2:-70:300";
 
 /// A daemon of a node, which ends with this value.
 #[derive(Debug)]
@@ -120,7 +124,13 @@ fn access_point(node: &LiveNode, cell: &Cell, plan: &StackPlan) -> Result<String
     match plan.security {
         StackSecurity::Open => {}
         StackSecurity::Wpa2 => {
-            write!(text, "wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase={PASSPHRASE}\n").ok();
+            let kind = if plan.fast_transition && plan.roams(node.node) { "FT-PSK" } else { "WPA-PSK" };
+            write!(text, "wpa=2\nwpa_key_mgmt={kind}\nrsn_pairwise=CCMP\nwpa_passphrase={PASSPHRASE}\n").ok();
+            if kind == "FT-PSK" {
+                // Each access point derives the keys from the passphrase, so that none has to be passed on.
+                write!(text, "mobility_domain={MOBILITY_DOMAIN}\nnas_identifier={}\n", node.name).ok();
+                text.push_str("ft_psk_generate_local=1\nft_over_ds=0\n");
+            }
         }
         StackSecurity::Wpa3 => {
             write!(text, "wpa=2\nwpa_key_mgmt=SAE\nrsn_pairwise=CCMP\nieee80211w=2\nsae_password={PASSPHRASE}\n").ok();
@@ -148,14 +158,25 @@ fn station(node: &LiveNode, ap: NodeId, cell: &Cell, plan: &StackPlan) -> Result
     }
     let key = match plan.security {
         StackSecurity::Open => "key_mgmt=NONE".to_owned(),
-        StackSecurity::Wpa2 => format!("key_mgmt=WPA-PSK\n proto=RSN\n pairwise=CCMP\n psk=\"{PASSPHRASE}\""),
+        StackSecurity::Wpa2 => {
+            let kind = if plan.fast_transition && plan.roams(ap) { "FT-PSK" } else { "WPA-PSK" };
+            format!("key_mgmt={kind}\n proto=RSN\n pairwise=CCMP\n psk=\"{PASSPHRASE}\"")
+        }
         StackSecurity::Wpa3 => {
             format!("key_mgmt=SAE\n proto=RSN\n pairwise=CCMP\n ieee80211w=2\n sae_password=\"{PASSPHRASE}\"")
         }
     };
-    let (ssid, mhz, bssid) = (&cell.ssid, cell.mhz, Site::mac(ap));
+    let mut mhz: Vec<u16> = plan.of_ssid(ap).map(|ap| plan.cells[ap.index()].mhz).collect();
+    mhz.sort_unstable();
+    mhz.dedup();
+    let mhz = mhz.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
+    let choice = match plan.roams(ap) {
+        true => format!("bgscan=\"{BACKGROUND_SCAN}\""),
+        false => format!("bssid={}", Site::mac(ap)),
+    };
+    let ssid = &cell.ssid;
     Ok(format!(
-        "ctrl_interface={FOLDER}/{}\np2p_disabled=1\nnetwork={{\n ssid=\"{ssid}\"\n bssid={bssid}\n scan_freq={mhz}\n \
+        "ctrl_interface={FOLDER}/{}\np2p_disabled=1\nnetwork={{\n ssid=\"{ssid}\"\n {choice}\n scan_freq={mhz}\n \
          freq_list={mhz}\n {key}\n}}\n",
         node.name
     ))

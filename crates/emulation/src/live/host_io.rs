@@ -100,18 +100,21 @@ impl HostIo for LiveIo<'_> {
         }
         for ap in &self.hosts.access_points {
             if let Some(length) = ap.wire.read(&mut self.buffer)? {
-                return Ok(Some(FromStack::AtAccessPoint { ap: ap.node, bytes: self.buffer[..length].to_vec() }));
+                return Ok(Some(FromStack::AtAccessPoint { bytes: self.buffer[..length].to_vec() }));
             }
         }
+        stack.learn()?;
         Ok(stack.next()?.map(FromStack::Frame))
     }
 
     fn give_to_access_point(&mut self, ap: NodeId, packet: &[u8]) -> Result<bool> {
+        // Behind the wire a switch has learned the way to the station.
+        let ap = self.hosts.stack.as_ref().map_or(ap, |stack| stack.way_to(packet, ap));
         self.hosts.access_points[ap.index()].wire.write(packet)
     }
 
-    fn on_air(&mut self, event: &AirEvent) -> Result<()> {
-        self.hosts.stack.as_mut().map_or(Ok(()), |stack| stack.on_air(event))
+    fn on_air(&mut self, at: Time, event: &AirEvent) -> Result<()> {
+        self.hosts.stack.as_mut().map_or(Ok(()), |stack| stack.on_air(at, event))
     }
 
     fn give(&mut self, node: NodeId, packet: &[u8]) -> Result<bool> {
@@ -130,7 +133,7 @@ impl HostIo for LiveIo<'_> {
         let hosts = &self.hosts.list;
         let of_hosts = hosts.iter().map(|host| host.device.as_fd());
         let of_stack = self.hosts.access_points.iter().map(|ap| ap.wire.as_fd());
-        let all = of_hosts.chain(of_stack).chain(self.hosts.stack.as_ref().map(AsFd::as_fd));
+        let all = of_hosts.chain(of_stack).chain(self.hosts.stack.iter().flat_map(|stack| stack.watched()));
         let mut watched: Vec<PollFd<'_>> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         match poll(&mut watched, Some(&timespec(sleep))) {
             Ok(_) | Err(Errno::INTR) => {}

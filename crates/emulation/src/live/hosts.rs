@@ -14,7 +14,7 @@ use lasthop_units::Duration;
 use super::daemons::DEVICE;
 use super::options::{Machine, Options};
 use super::programs::{Programs, Scheduled};
-use super::stack::{ALL_PREFIX, Stack};
+use super::stack::{ALL_PREFIX, SignalAtStart, Stack};
 use super::views::Views;
 use crate::clock::monotonic_ns;
 use crate::device::{Interface, Tap, Tun};
@@ -51,6 +51,9 @@ const UNLIMITED: u32 = u32::MAX - 1;
 /// In a guest, where waiting costs nothing, time zero is at a multiple of this. The time of the preparations, such as
 /// files for a recording, then has no effect on the run.
 const ROUND: Duration = Duration::from_secs(10);
+/// A limit of mac80211_hwsim as it is.
+const WITHOUT_BACKPRESSURE: &str = "mac80211_hwsim of this kernel takes all frames at once, so that mac80211's queues hold none: its \
+    FQ-CoDel, airtime fairness and AQL do not act, and a frame waits below them with the rates chosen when it was sent";
 /// The default port of programs.
 const HTTP: u16 = 80;
 /// Variables of this process's environment that programs also see in real time.
@@ -93,7 +96,6 @@ impl AsFd for Device {
 
 /// An access point whose Wi-Fi stack is a kernel's: a router between its radio and a wire.
 pub(super) struct AccessPoint {
-    pub(super) node: NodeId,
     namespace: Namespace,
     pub(super) wire: Tun,
 }
@@ -137,6 +139,8 @@ impl Hosts {
         let access_points: Vec<AccessPoint> = of_stack.map(access_point).collect::<Result<_>>()?;
         let stack =
             plan.stack.as_ref().map(|stack| stack_of(stack, plan, (&list, &access_points), options)).transpose()?;
+        let takes_all = stack.as_ref().is_some_and(|stack| !stack.holds_back());
+        notes.extend(takes_all.then(|| WITHOUT_BACKPRESSURE.to_owned()));
         let at: BTreeMap<NodeId, &Namespace> = list.iter().map(|host| (host.node, &host.namespace)).collect();
         let transfers: Vec<Transfer<'_>> = plan.flows.iter().filter_map(|flow| transfer(flow, &at)).collect();
         let mut traffic = Traffic::start(&transfers, &zeros(plan, &at))?;
@@ -154,12 +158,12 @@ impl Hosts {
 
     /// Lets the stations of a kernel's Wi-Fi stack join, if there is one, and gives them their routes, which a device that is
     /// down cannot have.
-    pub(super) fn join(&mut self, plan: &EmulationPlan) -> Result<()> {
+    pub(super) fn join(&mut self, plan: &EmulationPlan, signal: SignalAtStart<'_>) -> Result<()> {
         let Some(stack) = &mut self.stack else { return Ok(()) };
         for ap in &self.access_points {
             AS_ROUTER.iter().try_for_each(|(name, value)| sysctl::set(&ap.namespace, name, value))?;
         }
-        stack.join()?;
+        stack.join(signal)?;
         for (host, node) in self.list.iter().zip(&plan.nodes).filter(|(_, node)| node.ap.is_some()) {
             let address = Site::address(node.node);
             Netlink::open(&host.namespace)?.set_route(DEVICE, NETWORK, address, &node.route)?;
@@ -258,7 +262,7 @@ fn access_point(node: &LiveNode) -> Result<AccessPoint> {
     let wire = Tun::open(&namespace, &setup)?;
     Netlink::open(&namespace)?.set_route(WIRE, SERVERS, address, &RouteMetrics::default())?;
     sysctl::set(&namespace, "net.ipv4.ip_forward", "1")?;
-    Ok(AccessPoint { node: node.node, namespace, wire })
+    Ok(AccessPoint { namespace, wire })
 }
 
 /// The Wi-Fi stack of all nodes, with their radios in their namespaces.

@@ -1,13 +1,15 @@
 //! A scenario over the kernels of its hosts: they are set up, their traffic is started, and the network is driven to its end.
 //!
 //! `hosts` sets up hosts, their devices, and their programs. `host_io` shows them to the driver. `options` has the caller's
-//! options. `stack` has the Wi-Fi stack of a kernel, `daemons` its hostapd and wpa_supplicant. `verdict` decides whether the run can be trusted.
+//! options. `stack` has the Wi-Fi stack of a kernel, `daemons` its hostapd and wpa_supplicant, `roams` the access points of
+//! its stations. `verdict` decides whether the run can be trusted.
 
 mod daemons;
 mod host_io;
 mod hosts;
 mod options;
 mod programs;
+mod roams;
 mod settled;
 mod stack;
 mod verdict;
@@ -41,10 +43,11 @@ impl Carrier for Live<'_> {
         let sentence = |error: Error| error.to_string();
         let Live { plan, options } = self;
         let mut hosts = Hosts::set_up(plan, options).map_err(sentence)?;
-        hosts.join(plan).map_err(sentence)?;
+        hosts.join(plan, &|from, to| emulation.signal_at_start(from, to)).map_err(sentence)?;
         let zero_ns = hosts.begin().map_err(sentence)?;
         if let Some(stack) = &mut hosts.stack {
-            stack.carry_early(zero_ns).and_then(|()| stack.end_of_early()).map_err(sentence)?;
+            stack.carry_early(zero_ns, &|from, to| emulation.signal_at_start(from, to)).map_err(sentence)?;
+            stack.end_of_early(&|from, to| emulation.signal_at_start(from, to)).map_err(sentence)?;
         }
         let mut host_io = LiveIo::new(&mut hosts, zero_ns, options.spin, options.machine);
         let driven = drive(emulation, &mut host_io, options.interval, &mut *options.progress).map_err(sentence)?;

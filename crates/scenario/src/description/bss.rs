@@ -262,6 +262,8 @@ params! {
     pub(crate) struct Bss {
         /// Name of the BSS, where there are several.
         pub name: Option<Word> = None,
+        /// SSID; default: the name, or "lasthop". Stations of a kernel's Wi-Fi stack roam among the access points of one.
+        pub ssid: Option<Word> = None,
         /// "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac" or "802.11ax".
         pub standard: Option<Standard> = None,
         /// Channel number (the primary channel of a bonded one); default: the first of the band, for 802.11n and later
@@ -321,5 +323,12 @@ params! {
         pub retry_limit: RetryLimit = RetryLimit(Some(7)),
         /// The access point.
         pub ap: Ap = Ap::default(),
+    }
+}
+
+impl Bss {
+    /// Its SSID.
+    pub(crate) fn ssid(&self) -> &str {
+        self.ssid.as_deref().or(self.name.as_deref()).unwrap_or("lasthop")
     }
 }

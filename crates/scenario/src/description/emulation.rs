@@ -122,6 +122,9 @@ params! {
         /// Security of the BSSs with wifi_stack = "kernel": "open", the default, "wpa2", or "wpa3" before
         /// 802.11n.
         pub security: Option<StackSecurity> = None,
+        /// Fast BSS transition (802.11r) with wifi_stack = "kernel" and security = "wpa2": true lets stations reassociate
+        /// without a 4-way handshake.
+        pub fast_transition: Option<bool> = None,
         /// hostapd of each access point with wifi_stack = "kernel": a file whose lines follow those that lasthop writes.
         pub hostapd: Option<FileName> = None,
         /// wpa_supplicant of each station with wifi_stack = "kernel": a file in place of the one that lasthop writes.
@@ -138,10 +141,15 @@ params! {
                 let fault = ("a kernel's Wi-Fi stack runs in virtual time", "time = \"virtual\"");
                 return Err(ParamError::new(format!("{path}.time"), fault));
             }
+            if this.fast_transition == Some(true) && this.security != Some(StackSecurity::Wpa2) {
+                let fault = ("802.11r speeds up the key exchange of WPA2, and no other is run here", "security = \"wpa2\"");
+                return Err(ParamError::new(format!("{path}.fast_transition"), fault));
+            }
             return Ok(());
         }
         let keys = [
             ("security", this.security.is_some()),
+            ("fast_transition", this.fast_transition.is_some()),
             ("hostapd", this.hostapd.is_some()),
             ("wpa_supplicant", this.wpa_supplicant.is_some()),
         ];

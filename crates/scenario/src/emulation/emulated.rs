@@ -14,9 +14,10 @@ use lasthop_wifi::{GroupFrame, Security};
 
 use super::carriage::{Carriage, Datagram};
 use super::classify::{Classified, Classifier, Member, Stray};
-use super::frames::{AirEvent, Frames, OnWay, StackRate, chain_of, mode_of};
+use super::frames::{AirEvent, Frames, Happened, OnWay, StackRate, chain_of, mode_of};
 use super::hosts::{Delivery, MixedHosts, RealFlow, Told};
 use super::reading::Reading;
+use super::whereabouts::Whereabouts;
 use super::{EmulationPlan, LiveFlow, Load};
 use crate::ResolvedScenario;
 use crate::description::NodeQueue;
@@ -40,6 +41,7 @@ pub struct KernelView {
 pub struct Emulation<O = ()> {
     state: RunState<MixedHosts, O>,
     classifier: Classifier,
+    whereabouts: Whereabouts,
 }
 
 impl<O: Watcher> Emulation<O> {
@@ -64,6 +66,7 @@ impl<O: Watcher> Emulation<O> {
         hosts.stack = frames;
         let members: Vec<Member> = plan.flows.iter().map(|flow| member(flow, &scenario)).collect();
         Emulation {
+            whereabouts: Whereabouts::new(&scenario, seed),
             state: RunState::new(scenario, seed, topology, hosts, observer),
             classifier: Classifier::new(&members),
         }
@@ -121,13 +124,15 @@ impl<O: Watcher> Emulation<O> {
     ///
     /// # Errors
     /// The reason why it does not enter the network.
-    pub fn take_at_access_point(&mut self, at: Time, ap: NodeId, bytes: Vec<u8>) -> Result<(), Stray> {
+    pub fn take_at_access_point(&mut self, at: Time, bytes: Vec<u8>) -> Result<(), Stray> {
         let Classified { mut meta, tcp } = self.classifier.read(&bytes, true)?;
         let at = at.max(self.now());
         let found = self.state.network.hosts().stack.as_ref().and_then(|frames| frames.on_way.find(&bytes));
         meta.packet = found.map_or(0, |of| of.packet);
         let entered_at = found.map_or(at, |of| of.since);
         let body = Carriage::Real(Box::new(Datagram { bytes, tcp, entered_at, is_forwarded: true }));
+        // Wherever the station is now, the way to its server begins at the access point of its BSS.
+        let ap = self.state.scenario.ap_of(meta.station);
         self.state.network.inject_at(at, ap, Packet::new(meta, body), Door::Wire).map_err(|_| Stray::Address)
     }
 
@@ -161,33 +166,58 @@ impl<O: Watcher> Emulation<O> {
     pub fn send_frame(&mut self, at: Time, frame: &StackFrame<'_>) -> bool {
         let (aps, network) = (self.state.scenario.access_points(), &mut self.state.network);
         let (at, up) = (at.max(network.now()), frame.from.index() >= aps);
-        let station = if up { frame.from } else { frame.to };
-        let home = NodeId(self.state.scenario.nodes[station.index()].config.bss);
-        if station.index() < aps || home != if up { frame.to } else { frame.from } {
-            return false;
-        }
-        let phy = Arc::clone(&self.state.scenario.bss[home.index()].config.phy);
+        let (host, ap) = if up { (frame.from, frame.to) } else { (frame.to, frame.from) };
+        let Some(station) = self.whereabouts.at(host, ap) else { return false };
+        let from = if up { station } else { ap };
+        let phy = Arc::clone(&self.state.scenario.bss[ap.index()].config.phy);
         if let Some(frames) = &mut network.hosts_mut().stack {
             frames.begin(frame.number, chain_of(&phy, frame.rates));
         }
-        let flow = self.classifier.flow_of_frames(station);
+        let flow = self.classifier.flow_of_frames(host);
         let meta =
             PacketMeta { tid: frame.tid, packet: frame.number, ..PacketMeta::plain(flow, station, up, frame.bytes) };
-        network.inject_at(at, frame.from, Packet::new(meta, Carriage::Frame), Door::Radio).is_ok()
+        network.inject_at(at, from, Packet::new(meta, Carriage::Frame), Door::Radio).is_ok()
     }
 
     /// Sends a frame of the radio of `frame.from` to all that hear it, from `at` on, or from now on.
     pub fn send_group_frame(&mut self, at: Time, frame: &StackFrame<'_>) {
-        let bss = self.state.scenario.nodes[frame.from.index()].config.bss;
+        let from = self.whereabouts.on_channel(frame.from, frame.mhz);
+        let bss = self.state.scenario.nodes[from.index()].config.bss;
         let phy = &self.state.scenario.bss[bss as usize].config.phy;
         let mode = frame.rates.first().map_or(phy.lowest_basic_mode(), |rate| mode_of(phy, rate));
         let group = GroupFrame { number: frame.number, bytes: frame.bytes + FCS, mode };
-        self.state.network.send_to_all(at, frame.from, group);
+        if let Some(frames) = &mut self.state.network.hosts_mut().stack {
+            frames.begin_group(frame.number, from);
+        }
+        self.state.network.send_to_all(at, from, group);
     }
 
     /// Events on the air for the driver of a kernel's radios since the last call, in their order.
     pub fn air_events(&mut self) -> Vec<(Time, AirEvent)> {
-        self.state.network.hosts_mut().stack.as_mut().map_or(Vec::new(), |frames| frames.events().collect())
+        let Emulation { state, whereabouts, .. } = self;
+        let Some(frames) = &mut state.network.hosts_mut().stack else { return Vec::new() };
+        let told = |(at, event)| {
+            let event = match event {
+                Happened::Arrived { number, from, at: node } => {
+                    let signal = whereabouts.signal(at, from, node).unwrap_or(i8::MIN);
+                    AirEvent::Arrived { number, node: whereabouts.host_of(node), signal }
+                }
+                Happened::Done { number, acknowledged, tries, ampdu } => {
+                    AirEvent::Done { number, acknowledged, tries, ampdu }
+                }
+                Happened::Heard { number, from, by } => {
+                    AirEvent::Heard { number, by: whereabouts.hearers(at, from, &by) }
+                }
+            };
+            (at, event)
+        };
+        frames.events().map(told).collect()
+    }
+
+    /// The signal in dBm of the radio of a node at that of another at time zero, one of them an access point; none if it hears
+    /// nothing.
+    pub fn signal_at_start(&self, from: NodeId, to: NodeId) -> Option<i8> {
+        self.whereabouts.signal_between(Time::ZERO, from, to)
     }
 
     /// The packets that reached real hosts since the last call, in the order of arrival.
@@ -233,6 +263,8 @@ pub struct StackFrame<'a> {
     pub tid: u8,
     /// its length in bytes, without the FCS
     pub bytes: u32,
+    /// the centre of its channel in MHz, if that is known
+    pub mhz: Option<u32>,
     /// the rates of its attempts, in order
     pub rates: &'a [StackRate],
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use lasthop_link::PacketMeta;
 use lasthop_observe::NodeId;
 use lasthop_units::Time;
 use lasthop_wifi::Attempted;
@@ -50,6 +51,8 @@ pub enum AirEvent {
         number: u32,
         /// the receiver
         node: NodeId,
+        /// its signal there in dBm
+        signal: i8,
     },
     /// its sender is done with it
     Done {
@@ -59,14 +62,40 @@ pub enum AirEvent {
         acknowledged: bool,
         /// attempts in each entry of its chain
         tries: [u8; RateChain::MAX],
+        /// the last A-MPDU that it was in
+        ampdu: Option<Ampdu>,
     },
     /// a group frame has ended
     Heard {
         /// its number
         number: u32,
-        /// the nodes that decoded it
-        by: Vec<NodeId>,
+        /// the nodes that decoded it, each with its signal there in dBm
+        by: Vec<(NodeId, i8)>,
     },
+}
+
+/// The status of an A-MPDU, which one of its frames has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ampdu {
+    /// this frame
+    Here {
+        /// the MPDUs in it
+        frames: u8,
+        /// those of them that were acknowledged
+        acknowledged: u8,
+        /// A-MPDUs in each entry of this frame's chain: this one, and those before on its link of which no frame is done
+        tries: [u8; RateChain::MAX],
+    },
+    /// another frame
+    Elsewhere,
+}
+
+/// An event on the air as the medium has it, between its nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Happened {
+    Arrived { number: u32, from: NodeId, at: NodeId },
+    Done { number: u32, acknowledged: bool, tries: [u8; RateChain::MAX], ampdu: Option<Ampdu> },
+    Heard { number: u32, from: NodeId, by: Vec<NodeId> },
 }
 
 /// A packet between its hosts.
@@ -118,14 +147,47 @@ fn key_of(bytes: &[u8]) -> u64 {
 pub(super) struct Frames {
     rates: PacketRates,
     waiting: BTreeMap<u32, Waiting>,
-    events: VecDeque<(Time, AirEvent)>,
+    events: VecDeque<(Time, Happened)>,
+    /// senders of group frames
+    groups: BTreeMap<u32, NodeId>,
+    /// the attempts that end now
+    exchange: Option<Exchange>,
+    /// by sender and station: the modes of A-MPDUs of which no frame is done
+    silent: BTreeMap<(NodeId, NodeId), Vec<ModeId>>,
     pub(super) on_way: Way,
+}
+
+/// The attempts of one exchange.
+#[derive(Debug)]
+struct Exchange {
+    at: Time,
+    /// its sender, and its station
+    link: (NodeId, NodeId),
+    mode: ModeId,
+    frames: u8,
+    acknowledged: u8,
+    done: Vec<Finished>,
+}
+
+/// A frame that is done.
+#[derive(Debug)]
+struct Finished {
+    number: u32,
+    acknowledged: bool,
+    of: Waiting,
 }
 
 #[derive(Debug)]
 struct Waiting {
     chain: RateChain,
     tries: [u8; RateChain::MAX],
+}
+
+impl Waiting {
+    /// The entry of its chain with a mode. An A-MPDU has the rates of its first frame, which may not be those of the others.
+    fn place(&self, mode: ModeId) -> usize {
+        self.chain.entries().iter().position(|entry| entry.mode == mode).unwrap_or(0)
+    }
 }
 
 impl Frames {
@@ -141,33 +203,69 @@ impl Frames {
     }
 
     /// The events since the last call.
-    pub(super) fn events(&mut self) -> impl Iterator<Item = (Time, AirEvent)> {
+    pub(super) fn events(&mut self) -> impl Iterator<Item = (Time, Happened)> {
+        self.end_exchange();
         self.events.drain(..)
     }
 
-    pub(super) fn tell(&mut self, now: Time, event: AirEvent) {
+    pub(super) fn begin_group(&mut self, number: u32, from: NodeId) {
+        self.groups.insert(number, from);
+    }
+
+    pub(super) fn tell(&mut self, now: Time, event: Happened) {
         self.events.push_back((now, event));
     }
 
-    pub(super) fn attempted(&mut self, now: Time, number: u32, mode: ModeId, result: Attempted) {
+    pub(super) fn attempted(&mut self, at: Time, by: NodeId, packet: &PacketMeta, mode: ModeId, result: Attempted) {
+        let (number, link) = (packet.packet, (by, packet.station));
         let Some(of) = self.waiting.get_mut(&number) else { return };
-        if matches!(result, Attempted::Acknowledged | Attempted::Lost) {
-            // An A-MPDU has the rates of its first frame, which may not be those of the others.
-            let entries = of.chain.entries();
-            let place = entries.iter().position(|entry| entry.mode == mode).unwrap_or(0);
+        let is_attempt = matches!(result, Attempted::Acknowledged | Attempted::Lost);
+        if is_attempt {
+            let place = of.place(mode);
             of.tries[place] = of.tries[place].saturating_add(1);
         }
-        if result == Attempted::Lost {
+        if self.exchange.as_ref().is_some_and(|of| (of.at, of.link, of.mode) != (at, link, mode)) {
+            self.end_exchange();
+        }
+        let of = Exchange { at, link, mode, frames: 0, acknowledged: 0, done: Vec::new() };
+        let exchange = self.exchange.get_or_insert(of);
+        exchange.frames = exchange.frames.saturating_add(u8::from(is_attempt));
+        exchange.acknowledged = exchange.acknowledged.saturating_add(u8::from(result == Attempted::Acknowledged));
+        if result != Attempted::Lost
+            && let Some(of) = self.waiting.remove(&number)
+        {
+            self.rates.forget(number);
+            exchange.done.push(Finished { number, acknowledged: result != Attempted::GivenUp, of });
+        }
+    }
+
+    /// Reports the frames that are done with the exchange, the first of an A-MPDU with its status.
+    fn end_exchange(&mut self) {
+        let Some(Exchange { at, link, mode, frames, acknowledged, done }) = self.exchange.take() else { return };
+        if done.is_empty() {
+            if frames > 1 {
+                self.silent.entry(link).or_default().push(mode);
+            }
             return;
         }
-        let (acknowledged, tries) = (result != Attempted::GivenUp, of.tries);
-        self.waiting.remove(&number);
-        self.rates.forget(number);
-        self.tell(now, AirEvent::Done { number, acknowledged, tries });
+        let mut status = (frames > 1).then(|| {
+            let (of, mut tries) = (&done[0].of, [0u8; RateChain::MAX]);
+            let before = self.silent.remove(&link).unwrap_or_default();
+            for mode in before.into_iter().chain([mode]) {
+                tries[of.place(mode)] = tries[of.place(mode)].saturating_add(1);
+            }
+            Ampdu::Here { frames, acknowledged, tries }
+        });
+        for Finished { number, acknowledged, of } in done {
+            let ampdu = status;
+            status = status.map(|_| Ampdu::Elsewhere);
+            self.tell(at, Happened::Done { number, acknowledged, tries: of.tries, ampdu });
+        }
     }
 
     pub(super) fn group_ended(&mut self, now: Time, number: u32, decoded: &[NodeId]) {
-        self.tell(now, AirEvent::Heard { number, by: decoded.to_vec() });
+        let Some(from) = self.groups.remove(&number) else { return };
+        self.tell(now, Happened::Heard { number, from, by: decoded.to_vec() });
     }
 }
 
@@ -239,16 +337,49 @@ mod tests {
         assert_eq!(ac.mode(mode_of(&ac, &rate(8, McsKind::Vht))).rate.as_mbps_f64(), 78.0);
     }
 
+    fn packet(number: u32) -> PacketMeta {
+        PacketMeta { packet: number, ..PacketMeta::plain(lasthop_observe::FlowId(0), NodeId(1), false, 1500) }
+    }
+
+    fn events(frames: &mut Frames) -> Vec<Happened> {
+        frames.events().map(|(_, event)| event).collect()
+    }
+
+    fn done(number: u32, acknowledged: bool, tries: [u8; 4], ampdu: Option<Ampdu>) -> Happened {
+        Happened::Done { number, acknowledged, tries, ampdu }
+    }
+
     #[test]
     fn attempts_count_in_the_entry_of_their_mode() {
         let mut frames = Frames::default();
         frames.begin(1, RateChain::single(ModeId(7), 2).then(ModeId(3), 2));
         let now = Time::ZERO;
-        frames.attempted(now, 1, ModeId(7), Attempted::Lost);
-        frames.attempted(now, 1, ModeId(7), Attempted::Lost);
-        frames.attempted(now, 1, ModeId(3), Attempted::Acknowledged);
-        let events: Vec<_> = frames.events().map(|(_, event)| event).collect();
-        assert_eq!(events, [AirEvent::Done { number: 1, acknowledged: true, tries: [2, 1, 0, 0] }]);
+        frames.attempted(now, NodeId(0), &packet(1), ModeId(7), Attempted::Lost);
+        frames.attempted(now, NodeId(0), &packet(1), ModeId(7), Attempted::Lost);
+        frames.attempted(now, NodeId(0), &packet(1), ModeId(3), Attempted::Acknowledged);
+        assert_eq!(events(&mut frames), [done(1, true, [2, 1, 0, 0], None)]);
+    }
+
+    #[test]
+    fn one_frame_of_an_ampdu_has_its_status() {
+        let mut frames = Frames::default();
+        let chain = RateChain::single(ModeId(7), 2).then(ModeId(3), 2);
+        (1..=3).for_each(|number| frames.begin(number, chain));
+        let later = |us| Time::ZERO + lasthop_units::Duration::from_micros(us);
+        // All are lost, then one is received, then another, and one is given up.
+        (1..=3).for_each(|number| frames.attempted(later(0), NodeId(0), &packet(number), ModeId(7), Attempted::Lost));
+        assert_eq!(events(&mut frames), []);
+        for (number, result) in [(1, Attempted::Lost), (2, Attempted::Acknowledged), (3, Attempted::Lost)] {
+            frames.attempted(later(5), NodeId(0), &packet(number), ModeId(3), result);
+        }
+        let status = Ampdu::Here { frames: 3, acknowledged: 1, tries: [1, 1, 0, 0] };
+        assert_eq!(events(&mut frames), [done(2, true, [1, 1, 0, 0], Some(status))]);
+        for (number, result) in [(1, Attempted::Acknowledged), (3, Attempted::Lost), (3, Attempted::GivenUp)] {
+            frames.attempted(later(9), NodeId(0), &packet(number), ModeId(3), result);
+        }
+        let status = Ampdu::Here { frames: 2, acknowledged: 1, tries: [0, 1, 0, 0] };
+        let (first, second) = (done(1, true, [1, 2, 0, 0], Some(status)), Some(Ampdu::Elsewhere));
+        assert_eq!(events(&mut frames), [first, done(3, false, [1, 2, 0, 0], second)]);
     }
 
     #[test]

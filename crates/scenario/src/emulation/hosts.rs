@@ -12,7 +12,7 @@ use lasthop_wifi::{AccessCategory, Attempted};
 
 use super::carriage::{Carriage, Datagram};
 use super::classify::mark;
-use super::frames::{AirEvent, Frames, OnWay};
+use super::frames::{Frames, Happened, OnWay};
 use super::reading::Reading;
 use crate::hosts::{At, Body, Flow, FlowEvent, FlowHosts, Numbers, note_received};
 use crate::run_state::Population;
@@ -136,9 +136,10 @@ impl MixedHosts {
 
 impl MixedHosts {
     /// Tells the driver that a frame of a kernel's radio has reached a node.
-    fn frame_arrives(&mut self, now: Time, node: NodeId, number: u32) {
+    fn frame_arrives(&mut self, now: Time, at: NodeId, frame: &PacketMeta) {
+        let from = if frame.up { frame.station } else { self.homes[frame.station.index()] };
         if let Some(frames) = &mut self.stack {
-            frames.tell(now, AirEvent::Arrived { number, node });
+            frames.tell(now, Happened::Arrived { number: frame.packet, from, at });
         }
     }
 }
@@ -159,7 +160,7 @@ impl Hosts<Carriage> for MixedHosts {
                 self.simulated.arrive(packet, at);
             }
             (meta, Carriage::Real(datagram)) => self.reach(meta, *datagram, at),
-            (meta, Carriage::Frame) => self.frame_arrives(at.now, meta.station, meta.packet),
+            (meta, Carriage::Frame) => self.frame_arrives(at.now, meta.station, &meta),
         }
     }
 
@@ -177,7 +178,7 @@ impl Hosts<Carriage> for MixedHosts {
         }
         match packet.into_parts() {
             (_, Carriage::Simulated(_)) => unreachable!("it was returned"),
-            (meta, Carriage::Frame) => self.frame_arrives(at.now, ap, meta.packet),
+            (meta, Carriage::Frame) => self.frame_arrives(at.now, ap, &meta),
             (meta, Carriage::Real(datagram)) => {
                 let mut bytes = datagram.bytes;
                 mark(&mut bytes, meta.ecn);
@@ -187,9 +188,9 @@ impl Hosts<Carriage> for MixedHosts {
         None
     }
 
-    fn attempted(&mut self, now: Time, _: NodeId, packet: &PacketMeta, mode: ModeId, result: Attempted) {
+    fn attempted(&mut self, now: Time, by: NodeId, packet: &PacketMeta, mode: ModeId, result: Attempted) {
         if let Some(frames) = &mut self.stack {
-            frames.attempted(now, packet.packet, mode, result);
+            frames.attempted(now, by, packet, mode, result);
         }
     }
 

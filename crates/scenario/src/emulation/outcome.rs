@@ -31,6 +31,8 @@ pub fn emulate(
     carrier: &mut impl Carrier,
 ) -> Result<(RunResult, Carried), String> {
     let clock = Clock::start();
+    let with_nodes = plan.stack.as_ref().map(|_| scenario.roaming());
+    let scenario = with_nodes.as_ref().unwrap_or(scenario);
     scenario.check_watched(keep.account, keep.captures.is_some())?;
     let series = keep.interval.map(|interval| scenario.time_series(interval));
     let books = keep.account.then(|| account::of(scenario));

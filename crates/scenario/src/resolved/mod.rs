@@ -5,7 +5,7 @@
 //! receivers and loads; `simulated`: programs as flows of a simulation, `programs`: messages about them. `space`:
 //! places, paths and walls; `knobs`: settings that change during a run, `turned` and `moves`: powers and channels among them; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
 //! received powers; `interferers`: other transmitters, `interferer_powers`: their powers. `stack`: scenarios for the Wi-Fi stack of a kernel,
-//! `stack_keys`: the keys that it takes over. `wires`: rates and traces of the wired links.
+//! `roaming`: stations of such that roam, `stack_keys`: the keys that it takes over. `wires`: rates and traces of the wired links.
 
 mod agents;
 mod bss;
@@ -28,6 +28,7 @@ mod parts;
 mod place;
 mod programs;
 mod radio;
+mod roaming;
 mod simulated;
 mod space;
 mod stack;
@@ -62,6 +63,7 @@ use kept::Kept;
 pub(crate) use nodes::NodeSpec;
 use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of};
 use place::error;
+pub(crate) use roaming::Signals;
 use space::{POSITION_INTERVAL, check_space, geometry_keys};
 pub(crate) use today::fields_of_today;
 pub(crate) use turned::Range;
@@ -99,6 +101,8 @@ pub struct ResolvedScenario {
     pub(crate) agents: Vec<AgentSpec>,
     /// Properties of nodes that may change while it runs.
     turned: Turned,
+    /// The station of each node beyond those of the file; see [`roaming`](Self::roaming).
+    pub(crate) elsewhere: Vec<NodeId>,
 }
 
 /// A part of a scenario, and the places of its entities in the whole.
@@ -204,6 +208,7 @@ impl ResolvedScenario {
             changes: Vec::new(),
             agents: Vec::new(),
             turned: Turned::default(),
+            elsewhere: Vec::new(),
             description,
         };
         let controls = scenario.rate_controls(0)?;

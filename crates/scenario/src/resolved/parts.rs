@@ -88,6 +88,7 @@ impl ResolvedScenario {
                 changes: Vec::new(),
                 agents: Vec::new(),
                 turned: Turned::default(),
+                elsewhere: Vec::new(),
             }),
         }
     }

@@ -10,6 +10,8 @@ use crate::description::{Bss, Description, StackSecurity, WifiStack};
 
 /// The standards whose rates mac80211's rate control has, minstrel_ht.
 const STANDARDS: [&str; 5] = ["802.11b", "802.11a", "802.11g", "802.11n", "802.11ac"];
+/// Bytes of an SSID at most. [802.11-2020 §9.4.2.2]
+const LONGEST_SSID: usize = 32;
 /// Most access points and stations: each radio has a byte pair of its own in its address.
 const MOST_NODES: usize = 100;
 
@@ -63,6 +65,17 @@ pub(super) fn check(description: &Description, specs: &[BssSpec]) -> Result<(), 
             let message = ("all stations of a kernel's Wi-Fi stack have the standard of their BSS", "remove this key");
             return error(format!("station[{place}].standard"), message);
         }
+    }
+    let ssids: Vec<&str> = description.bss.0.iter().map(Bss::ssid).collect();
+    let is_shared = |ssid: &&&str| ssids.iter().filter(|other| *other == *ssid).count() > 1;
+    if let Some(long) = ssids.iter().position(|ssid| ssid.len() > LONGEST_SSID) {
+        let message = (format!("an SSID has at most {LONGEST_SSID} bytes"), "a shorter one");
+        return error(format!("{}.ssid", specs[long].path), message);
+    }
+    let transition = description.emulation.as_ref().and_then(|section| section.fast_transition);
+    if transition == Some(true) && !ssids.iter().any(|ssid| is_shared(&ssid)) {
+        let message = ("no two access points have one SSID, so no station roams", "[[bss]] ssid = \"hall\" for both");
+        return error("emulation.fast_transition", message);
     }
     let stations: usize = description.station.0.iter().map(|group| group.count.unwrap_or(1) as usize).sum();
     if stations + specs.len() > MOST_NODES {

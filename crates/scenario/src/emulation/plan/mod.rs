@@ -244,7 +244,6 @@ impl ResolvedScenario {
         }
         if self.uses_kernel_stack() {
             warnings.extend(self.warning_of_stack_keys());
-            warnings.push(stack::WITHOUT_BACKPRESSURE.into());
         } else {
             warnings.extend(self.warning_of_backpressure(carried));
             warnings.extend(self.warning_of_small_queues(carried));

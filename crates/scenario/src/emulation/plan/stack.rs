@@ -1,14 +1,11 @@
 //! The Wi-Fi stack of a kernel: its radios, access points and security.
 
 use lasthop_capture::{BssSite, Format};
+use lasthop_observe::NodeId;
 use lasthop_units::Duration;
 
 use crate::description::{EmulationSection, StackSecurity, WifiStack};
 use crate::{Diagnostic, Origin, ResolvedScenario};
-
-/// A limit of mac80211_hwsim as it is.
-pub(super) const WITHOUT_BACKPRESSURE: &str = "emulate: mac80211_hwsim takes all frames at once, so that mac80211's queues hold \
-    none: its FQ-CoDel, airtime fairness and AQL do not act, and a frame waits below them with the rates chosen when it was sent";
 
 /// The interval between beacons if the scenario has none: 100 TU.
 const BEACONS: Duration = Duration::from_micros(102_400);
@@ -20,6 +17,8 @@ const TU: Duration = Duration::from_micros(1024);
 pub struct StackPlan {
     /// Security of all BSSs.
     pub security: StackSecurity,
+    /// Whether stations reassociate by 802.11r.
+    pub fast_transition: bool,
     /// A file with further lines for hostapd.
     pub hostapd: Option<String>,
     /// A file in place of the configuration that is written for wpa_supplicant.
@@ -57,6 +56,19 @@ pub struct Cell {
     pub beacon_tu: u32,
 }
 
+impl StackPlan {
+    /// The access points with the SSID of one, itself among them.
+    pub fn of_ssid(&self, ap: NodeId) -> impl Iterator<Item = NodeId> {
+        let ssid = &self.cells[ap.index()].ssid;
+        (0..).map(NodeId).zip(&self.cells).filter(move |(_, cell)| cell.ssid == *ssid).map(|(ap, _)| ap)
+    }
+
+    /// Whether the stations of an access point may roam.
+    pub fn roams(&self, ap: NodeId) -> bool {
+        self.of_ssid(ap).nth(1).is_some()
+    }
+}
+
 impl ResolvedScenario {
     /// The kernel's Wi-Fi stack that `[emulation]` asks for, if it does.
     ///
@@ -87,6 +99,7 @@ impl ResolvedScenario {
         });
         Ok(Some(StackPlan {
             security: section.security.unwrap_or(StackSecurity::Open),
+            fast_transition: section.fast_transition.unwrap_or(false),
             hostapd: section.hostapd.as_ref().map(ToString::to_string),
             wpa_supplicant: section.wpa_supplicant.as_ref().map(ToString::to_string),
             cells: cells.collect(),
