@@ -132,6 +132,22 @@ def test_the_kernels_own_counters_are_those_of_the_air(place):
     assert 0.25 < count["retries"] / count["packets"] < 0.5
 
 
+def test_a_radio_of_a_patched_kernel_leaves_frames_to_mac80211(place):
+    if not kernel_or_skip(wifi=True).holds_back:
+        pytest.skip("no kernel with the patch of kernel/patches was built")
+    command = "cat /sys/module/mac80211_hwsim/parameters/hw_queue; sleep 1.3; iw phy; iw dev wlan0 station dump"
+    up = ("flow.0.direction=up", "flow.0.count=4")
+    out = at_station(place, "802.11n.toml", command, *up, extra=("--json", "held.json"))
+    assert out.startswith("128\n")
+    assert "[ AQL ]" in out and "[ AIRTIME_FAIRNESS ]" in out
+    # mac80211 computes the airtime of each status: at least that of payload at the highest rate, at most the time since the start.
+    (spent,) = (float(us) / 1e6 for us in re.findall(r"tx duration:\s+(\d+) us", out))
+    sent_bits = 8 * int(re.findall(r"tx bytes:\s+(\d+)", out)[0])
+    assert sent_bits / 65e6 < spent < 1.5
+    (run,) = runs_of(place / "held.json")
+    assert not [note for note in run["simulator"]["certificate"]["notes"] if "all frames at once" in note]
+
+
 @pytest.mark.parametrize(("standard", "security"), (("802.11n", "wpa2"), ("802.11a", "wpa3")))
 def test_stations_join_with_a_key(place, standard, security):
     out = at_station(

@@ -29,6 +29,7 @@ from lasthop.kernel.emulation import (
     build,
     build_kernel,
     find_kernel,
+    patch,
     recipe,
     source,
 )
@@ -126,6 +127,42 @@ def test_a_tcp_transfer_takes_the_time_of_its_round_trips(kernel, tmp_path):
     # 40, 80 and 60 segments of 1460 bytes. So six round trips and some, 120 ms, and none of the host's time.
     took = (seen["ended at, ns"] - seen["started at, ns"]) / 1e9 - seen["slept, s"]
     assert 0.1 < took < 0.2
+
+
+def test_the_patch_of_hwsim_has_its_licence_and_fits_the_source_once(tmp_path):
+    ours = patch.find_patch(None)
+    if ours is None:
+        pytest.skip("not in a source tree")
+    assert ours.read_text().startswith("SPDX-License-Identifier: GPL-2.0-only\n")
+    assert "Version 2, June 1991" in (ours.parents[2] / "LICENSES/GPL-2.0-only.txt").read_text()
+    try:
+        tarball = source.find_source(None)
+    except EmulationError as error:
+        pytest.skip(error.sentence)
+    if "6.12" not in tarball.name or shutil.which("patch") is None:
+        pytest.skip("it was made for Linux 6.12, and patch applies it")
+    file = "drivers/net/wireless/virtual/mac80211_hwsim.c"
+    with tarfile.open(tarball.path) as archive:
+        member = next(each for each in archive if each.name.endswith(file))
+        archive.extract(member, tmp_path, filter="data")
+    tree = tmp_path / member.name.removesuffix(file)
+    before = (tree / file).read_text()
+    assert patch.apply(ours, tree)
+    after = (tree / file).read_text()
+    assert "module_param(hw_queue, int, 0644);" in after and before != after
+    # What it was applied to already, or does not fit, stays as it was.
+    assert not patch.apply(ours, tree)
+    assert (tree / file).read_text() == after
+
+
+def test_a_patch_that_is_none_is_refused(tmp_path):
+    with pytest.raises(EmulationError, match="cannot be read"):
+        patch.find_patch(tmp_path / "absent")
+    (tmp_path / "other.patch").write_text("--- a/x\n+++ b/x\n")
+    with pytest.raises(EmulationError, match="gives radios of mac80211_hwsim no parameter hw_queue"):
+        build_kernel(patch=tmp_path / "other.patch", wifi=True)
+    with pytest.raises(EmulationError, match="for --wifi"):
+        build_kernel(patch=tmp_path / "other.patch")
 
 
 def test_the_watch_names_a_process_that_spins(some_kernel, tmp_path):

@@ -77,6 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source", metavar="TREE", help="with --build-kernel: folder or archive of the kernel's source"
     )
+    parser.add_argument(
+        "--patch",
+        metavar="FILE",
+        help="with --build-kernel --wifi: patch for mac80211_hwsim (default: that in kernel/patches of lasthop's source)",
+    )
     parser.set_defaults(metric=[], command=[])
 
 
@@ -93,11 +98,13 @@ def execute(arguments: argparse.Namespace) -> int:
 def _build(arguments: argparse.Namespace) -> int:
     if arguments.file is not None:
         raise Mistake("--build-kernel: takes no scenario; run it by itself")
-    source = None if arguments.source is None else Path(arguments.source)
+    source, patch = (None if given is None else Path(given) for given in (arguments.source, arguments.patch))
     if source is not None and arguments.version is not None:
         raise Mistake("--version: chooses a package of the distribution, and --source gives a source; leave one out")
     with Progress.fitting("kernel", "files") as progress:
-        kernel = build_kernel(source, partial(_show_step, progress), version=arguments.version, wifi=arguments.wifi)
+        kernel = build_kernel(
+            source, partial(_show_step, progress), version=arguments.version, wifi=arguments.wifi, patch=patch
+        )
     sys.stdout.write(f"{kernel}\n")
     return 0
 
@@ -201,7 +208,7 @@ def _start(
 def _check_arguments(arguments: argparse.Namespace) -> None:
     if arguments.file is None:
         raise Mistake("a scenario file is needed, or --build-kernel")
-    for option in ("source", "version"):
+    for option in ("source", "version", "patch"):
         if getattr(arguments, option) is not None:
             raise Mistake(f"--{option}: has no effect without --build-kernel")
     if arguments.wifi:

@@ -23,6 +23,8 @@ from typing import NamedTuple, TextIO
 from . import recipe
 from .cache import NAME, place_of
 from .error import EmulationError
+from .patch import NAME as PATCH
+from .patch import apply, find_patch
 from .source import Source, find_source, root_of_tree
 
 # Number of files that a build compiles of Linux 6.12, including host programs.
@@ -58,27 +60,41 @@ def build_kernel(
     *,
     version: str | None = None,
     wifi: bool = False,
+    patch: Path | None = None,
 ) -> Path:
     """The kernel that comes of `source` (a tree, a tarball, or by default the distribution's package), built unless it is there.
 
-    `version`, such as `7.3`, chooses among the distribution's packages. With `wifi` it has a Wi-Fi stack of its own, for
-    `[emulation] wifi_stack = "kernel"`. Raises `EmulationError` if the source or a program is missing, if the source refuses a needed option, and
-    if the build fails.
+    `version`, such as `7.3`, chooses among the distribution's packages. With `wifi` it has a Wi-Fi stack of its own, for `[emulation] wifi_stack = "kernel"`, whose radios `patch` lets hold frames back; without
+    one given, that of lasthop's source tree does, if it fits. A tree of Linux is not changed. Raises `EmulationError` if the source or a program is missing, if the source
+    refuses a needed option or the given patch, and if the build fails.
     """
     found = find_source(source, version)
-    place = place_of(found.name, wifi=wifi)
-    if (place / NAME).exists() and not found.is_tree:
-        return place / NAME
-    _check_machine()
-    with _alone(place) as lock:
-        if not (place / NAME).exists() or found.is_tree:
-            _build(found, place, lock, progress, wifi=wifi)
-    return place / NAME
+    if patch is not None and (found.is_tree or not wifi):
+        raise EmulationError("--patch: it changes what a tarball brings, for --wifi; in a tree apply it yourself")
+    wanted = find_patch(patch) if wifi and not found.is_tree else None
+    for which in (wanted, None) if patch is None else (wanted,):
+        place = place_of(found.name, wifi=wifi, patch=which)
+        if (place / NAME).exists() and not found.is_tree:
+            return place / NAME
+        _check_machine()
+        with _alone(place) as lock:
+            if (place / NAME).exists() and not found.is_tree:
+                return place / NAME
+            if _build(found, place, lock, progress, wifi=wifi, patch=which):
+                return place / NAME
+    raise EmulationError(f"--patch: {patch} does not fit the source {found.path}")
 
 
-def _build(source: Source, place: Path, lock: TextIO, progress: Progress, *, wifi: bool) -> None:
+def _build(source: Source, place: Path, lock: TextIO, progress: Progress, *, wifi: bool, patch: Path | None) -> bool:
+    """Returns whether the patch fits; without one, true."""
     work = place / "work"
     tree = _tree(source, work, progress)
+    changed = work / PATCH
+    if patch is not None and not changed.exists():
+        if not apply(patch, tree):
+            shutil.rmtree(place)
+            return False
+        shutil.copy(patch, changed)
     build = work / "build"
     build.mkdir(parents=True, exist_ok=True)
     make = _Make(tree, build, place / "build.log", lock, COMPILED + COMPILED_OF_WIFI * wifi)
@@ -86,8 +102,11 @@ def _build(source: Source, place: Path, lock: TextIO, progress: Progress, *, wif
     _configure(make, tree, build, wifi=wifi)
     make.run("linux", progress)
     shutil.copy(build / ".config", place / "config")
+    if patch is not None:
+        os.replace(changed, place / PATCH)
     os.replace(build / NAME, place / NAME)
     shutil.rmtree(work)
+    return True
 
 
 def _tree(source: Source, work: Path, progress: Progress) -> Path:

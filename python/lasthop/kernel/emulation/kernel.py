@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .cache import built_kernels
+from .cache import built_kernels, patch_of
 from .error import EmulationError
 from .paths import PROGRAMS_PATH
 
@@ -46,6 +46,8 @@ class Kernel:
     """ticks of its clock in a second, by which timers of TCP count"""
     wifi: bool = False
     """whether it has a Wi-Fi stack with radios of mac80211_hwsim"""
+    holds_back: bool = False
+    """whether they leave frames in the queues of mac80211, as those of `kernel/patches` do; of a kernel at a path it is not known"""
 
     def module(self, place: str) -> Path | None:
         """The file of a module such as `drivers/net/tun`; None if the kernel lacks it."""
@@ -111,7 +113,7 @@ def _own_with_wifi() -> Kernel:
     built = built_kernels(wifi=True)
     if not built:
         raise EmulationError(f"no kernel with a Wi-Fi stack has been built: {BUILD_WITH_WIFI}")
-    return max((_at(path, "own") for path in built), key=lambda kernel: _order(kernel.version))
+    return max((_at(path, "own") for path in built), key=lambda kernel: (kernel.holds_back, _order(kernel.version)))
 
 
 def missing_daemons() -> dict[str, str]:
@@ -143,6 +145,7 @@ def _at(path: Path, kind: Literal["own", "stock", "path"]) -> Kernel:
         virtual,
         int(ticks[1]) if ticks else USUAL_HZ,
         WIFI in options,
+        kind == "own" and patch_of(path) is not None,
     )
 
 

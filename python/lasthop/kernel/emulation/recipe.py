@@ -33,9 +33,9 @@ BUILD_NAMES = {
 }
 
 
-def digest(source_name: str, *, wifi: bool = False) -> str:
-    """Names a kernel that is built in this way from that source."""
-    added = (WIFI.read_text(),) if wifi else ()
+def digest(source_name: str, *, wifi: bool = False, patch: Path | None = None) -> str:
+    """Names a kernel that is built in this way from that source, changed by that patch."""
+    added = ((WIFI.read_text(),) if wifi else ()) + ((patch.read_text(encoding="utf-8"),) if patch else ())
     parts = (source_name, NEEDED.read_text(), WELCOME.read_text(), *added, TICK, repr(sorted(BUILD_NAMES.items())))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
