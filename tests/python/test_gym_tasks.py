@@ -9,11 +9,14 @@ pytest.importorskip("pettingzoo")
 
 import lasthop
 import numpy as np
+from gymnasium.utils.env_checker import check_env
+from lasthop import gym
 from lasthop.gym import channels
 from lasthop.gym.__main__ import main
 from lasthop.gym.learner import Policy, train
 from lasthop.gym.protocol import FIRST_EVALUATION_SEED
 from lasthop.gym.tasks import TASKS
+from pettingzoo.test import parallel_api_test
 
 
 def test_a_policy_for_the_contention_window_reaches_the_optimum_of_the_closed_form(tmp_path, capsys):
@@ -77,6 +80,15 @@ def test_channels_in_turn_are_worse_than_those_of_neighbours_apart():
     found = channels.rewards([apart, in_turn, one], range(1, 4), "700 ms")
     best, worse, worst = map(np.array, found)
     assert (best > worse + 0.5).all() and (worse > worst).all(), found
+
+
+def test_environments_of_channels_pass_the_checks_of_gymnasium_and_pettingzoo():
+    given = channels.task()
+    scenario, seen = given.scenario.set("duration", "700 ms"), ["medium.busy_fraction"]
+    choices = {knob: [*map(float, channels.CHANNELS)] for knob in given.knobs}
+    check_env(gym.make(scenario, choices, seen, every="250 ms"), skip_render_check=True)
+    of_each = {"agents": ["b0.ap", "b1.ap"], "control": ["channel:{agent}"], "observe": ["nodes.{agent}.queue_packets"]}
+    parallel_api_test(gym.parallel(scenario, reward=given.reward, every="250 ms", **of_each), num_cycles=10)
 
 
 def test_channels_that_are_turned_give_the_goodput_of_channels_in_the_file():
