@@ -87,7 +87,9 @@ def test_ppdus_of_several_users_share_their_time(round_trip):
     if round_trip.name != "office-11ax-ofdma":
         pytest.skip("has none")
     # An L-SIG counts in steps of 4 us.
-    assert round_trip.both["medium"]["busy_fraction"] == pytest.approx(round_trip.run["medium"]["busy_fraction"], abs=5e-3)
+    assert round_trip.both["medium"]["busy_fraction"] == pytest.approx(
+        round_trip.run["medium"]["busy_fraction"], abs=5e-3
+    )
     for row, read in round_trip.pairs("nodes"):
         assert read["airtime_fraction"] == pytest.approx(row["airtime_fraction"], rel=5e-3, abs=2e-4), row["name"]
 

@@ -21,6 +21,7 @@ OWN = {
     "cli.show": "reads the engine's text",
     "foreign.analysis": "reads the engine's text",
     "study.executor.chunk": "packs what its own workers send",
+    "study.store.shards": "reads the head that a writer of this program puts beside its columns",
     "study.store.memory": "packs what it keeps in memory",
     "cli.emulate": "reads a scenario that was resolved before",
     "cli.host.deploy": "reads a scenario that was resolved before",

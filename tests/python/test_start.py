@@ -50,7 +50,7 @@ def loaded(code: str) -> tuple[set[str], list[str]]:
         ("import lasthop", HEAVY | MORE | {"typing", "argparse"}, 3),
         (COMMAND.format(["--help"]), HEAVY | MORE, 12),
         (COMMAND.format(["--version"]), HEAVY | MORE, 12),
-        (COMMAND.format(["run", "small.toml", "--seed", "1"]), HEAVY, 60),
+        (COMMAND.format(["run", "small.toml", "--seed", "1"]), HEAVY, 80),
     ],
 )
 def test_a_process_loads_what_it_needs(small, code, without, most):

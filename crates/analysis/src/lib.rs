@@ -69,6 +69,7 @@ mod survey;
 mod tally;
 mod tcp;
 mod timeline;
+mod unit;
 mod unknown;
 mod waiting;
 

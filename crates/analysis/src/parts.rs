@@ -4,41 +4,15 @@
 
 use lasthop_observe::{LinkId, Record};
 use lasthop_units::{Duration, Time};
-use lasthop_wire::radiotap::{He, HeFormat};
 
 use crate::events::{Event, Events};
 use crate::ppdu::Kind;
 use crate::site::id;
+use crate::unit::Unit;
 
 /// Parts of one PPDU begin within this time by any clock, and no other PPDU follows so soon: the preamble of HE and a symbol
 /// are longer. [802.11ax-2021 §27.3.11]
 const TOGETHER: Duration = Duration::from_micros(40);
-/// Tones of RUs, by the codes 4 to 10 of radiotap. [radiotap.org, HE; 802.11ax-2021 §27.3.2]
-const TONES: [u16; 7] = [26, 52, 106, 242, 484, 996, 1992];
-
-/// A resource unit of a PPDU of several users.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unit {
-    /// sent by several stations in answer to a trigger, rather than by one to several
-    is_triggered: bool,
-    tones: u16,
-}
-
-impl Unit {
-    /// The unit of a frame; none if its PPDU is for one user or does not name it.
-    pub(crate) fn of(he: &He) -> Option<Unit> {
-        let is_triggered = match he.format {
-            HeFormat::Mu => false,
-            HeFormat::TriggerBased => true,
-            HeFormat::Su | HeFormat::ExtendedRangeSu => return None,
-        };
-        let code = usize::from(he.bandwidth?);
-        // 0 to 3 are whole channels.
-        let place = if code < 4 { code + 3 } else { code - 4 };
-        Some(Unit { is_triggered, tones: *TONES.get(place)? })
-    }
-}
-
 /// A part that is on the air.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
@@ -102,36 +76,21 @@ impl Parts {
 mod tests {
     use super::*;
 
-    fn he(format: HeFormat, bandwidth: u8) -> He {
-        He { format, bandwidth: Some(bandwidth), ..He::default() }
-    }
-
-    #[test]
-    fn units_have_the_tones_of_their_codes() {
-        let tones = |bandwidth| Unit::of(&he(HeFormat::Mu, bandwidth)).map(|unit| unit.tones);
-        assert_eq!(
-            (0..=10).map(tones).collect::<Option<Vec<_>>>().unwrap(),
-            [242, 484, 996, 1992, 26, 52, 106, 242, 484, 996, 1992]
-        );
-        assert_eq!(tones(11), None);
-        assert_eq!(Unit::of(&he(HeFormat::Su, 4)), None);
-    }
-
     #[test]
     fn parts_share_the_time_by_tones() {
         let (us, mut parts) = (|us| Time::ZERO + Duration::from_micros(us), Parts::default());
         let part = |start, node, unit| Part {
             start: us(start),
             end: us(start + 1000),
-            unit: Unit::of(&he(HeFormat::TriggerBased, unit)).unwrap(),
+            unit: Unit { is_triggered: true, tones: unit },
             channel: 0,
             kind: Kind::Data,
             node: Some(node),
             link: None,
         };
-        parts.push(part(100, 1, 4));
-        assert!(parts.go_on_with(&part(101, 2, 6)) && !parts.go_on_with(&part(1116, 2, 6)));
-        parts.push(part(101, 2, 6));
+        parts.push(part(100, 1, 26));
+        assert!(parts.go_on_with(&part(101, 2, 106)) && !parts.go_on_with(&part(1116, 2, 106)));
+        parts.push(part(101, 2, 106));
         let (mut events, mut shares) = (Events::default(), Vec::new());
         parts.settle((Time::ZERO, us(2000)), &mut events, |part, share| shares.push((part.node, share.as_nanos())));
         // 1001 us of both: 26 of 132 tones, and 106.

@@ -12,7 +12,7 @@ use crate::cause::Cause;
 use crate::durations::Sending;
 use crate::frame::{Content, Heard, packets_of};
 use crate::packet::Packet;
-use crate::parts::Unit;
+use crate::unit::Unit;
 
 /// The kind of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

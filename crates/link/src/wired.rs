@@ -145,14 +145,17 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// Transmissions that have begun before `now` and are not counted yet: how long each takes, and how long it waited.
+    /// Transmissions that have begun and are not counted yet: how long each takes, and how long it waited. One that begins in
+    /// the present instant has begun if its packet found the wire free; otherwise the end of the one before it is still to come.
     fn uncounted(&self, now: Time) -> impl Iterator<Item = (Duration, Duration)> {
         let count = if let Service::CountedLater(count) = self.service { count } else { 0 };
         let begun = self.on_the_way.range(self.on_the_way.len() - count..).map(|(arrival, packet)| {
             let takes = self.pace.rate.time_for(Bytes(u64::from(packet.meta.bytes)));
             (*arrival - self.delay - takes, takes, packet.meta.enqueued_at)
         });
-        begun.take_while(move |(begins, ..)| *begins < now).map(|(begins, takes, since)| (takes, begins.since(since)))
+        begun
+            .take_while(move |(begins, _, since)| *begins < now || *begins == *since && *since == now)
+            .map(|(begins, takes, since)| (takes, begins.since(since)))
     }
 
     /// Sends a packet that is counted later.
@@ -578,13 +581,16 @@ mod tests {
     fn served(mut link: WiredLink<u32>, seed: u64) -> Vec<String> {
         let mut random = Stream::new(seed, "wire", 1);
         let (mut events, mut dropped, mut seen) = (Scheduler::new(), Vec::new(), Vec::new());
+        // One at the beginning, which is not counted.
+        events.at(Time::ZERO, Err(packet(500, 400)));
         for body in 0..400 {
             let at = Duration::from_micros(400) * u64::from(random.up_to(700));
             events.at(Time::ZERO + at, Err(packet(500 * (1 + random.up_to(2)), body)));
         }
-        // Between two instants of events, at one, and at the end.
-        for until in [40_100, 80_000, 120_300, 400_000].map(|us| Time::ZERO + Duration::from_micros(us)) {
-            while let Some((now, event)) = events.next_before(until) {
+        // After what happens first, between two instants of events, at one, and at the end.
+        for until in [0, 40_100, 80_000, 120_300, 400_000].map(|us| Time::ZERO + Duration::from_micros(us)) {
+            let last = if until == Time::ZERO { Time::from_nanos(1) } else { until };
+            while let Some((now, event)) = events.next_before(last) {
                 match event {
                     Err(packet) => {
                         seen.push(format!("{now} {} comes", packet.body));

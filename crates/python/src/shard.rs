@@ -41,7 +41,7 @@ impl Shard {
     fn new(names: Vec<String>, parts: Vec<String>) -> PyResult<Self> {
         let key = names.first().ok_or_else(|| PyValueError::new_err("a shard has a key for each run"))?.clone();
         let texts = names.iter().map(|name| FlatColumn::new(name, Kind::Texts, 0));
-        let own = [("seed", Kind::Whole), ("wall_s", Kind::Real), (DOCUMENT, Kind::Texts)];
+        let own = [("seed", Kind::Whole), (engine::WALL_TIME.definition().name, Kind::Real), (DOCUMENT, Kind::Texts)];
         let runs = texts.chain(own.map(|(name, kind)| FlatColumn::new(name, kind, 0))).collect();
         let empty = |name| Part { name, keys: FlatColumn::new(&key, Kind::Texts, 0), rows: engine::Table::default() };
         Ok(Shard(Mutex::new(Gathered { runs, parts: parts.into_iter().map(empty).collect() })))
@@ -54,7 +54,7 @@ impl Shard {
             return Err(PyValueError::new_err("a shard has a text for each name"));
         }
         let (tables, seed) = (run.tables(), seed_of(run)?);
-        let wall_s = tables.table("simulator").and_then(|table| table.column("wall_s"));
+        let wall_s = tables.table("simulator").and_then(|table| table.column(engine::WALL_TIME.definition().name));
         let document = tables.json();
         let own = [Cell::Whole(seed), wall_s.map_or(Cell::Null, |column| column.get(0)), Cell::Text(&document)];
         let cells = texts.iter().map(|text| Cell::Text(text)).chain(own);

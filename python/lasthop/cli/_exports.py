@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from ..data.result import Result
 from ..study.progress import Progress
+from ..views.export import perfetto, qlog
+from ..views.export.of_result import to_perfetto, to_qlog
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note
@@ -49,10 +51,6 @@ class Exports(NamedTuple):
     @property
     def tables(self) -> set[str]:
         """The tables that must be recorded."""
-        if self.qlog is None and self.perfetto is None:
-            return set()
-        from ..views.export import perfetto, qlog
-
         return {*(qlog.TABLES if self.qlog else ()), *(perfetto.TABLES if self.perfetto else ())}
 
     def write(self, result: Result) -> None:
@@ -72,8 +70,6 @@ def check_trace(option: str, file: str | None) -> None:
 
 def write_qlog(result: Result, seeds: Sequence[int], directory: Path) -> int:
     """Writes the qlog files of these seeds, each into its folder. Returns the number of files."""
-    from ..views.export.of_result import to_qlog
-
     written = 0
     for seed, show in _with_progress("qlog", seeds):
         with _named(directory):
@@ -83,8 +79,6 @@ def write_qlog(result: Result, seeds: Sequence[int], directory: Path) -> int:
 
 def write_perfetto(result: Result, seeds: Sequence[int], file: Path, *, are_several: bool) -> list[Path]:
     """Writes a trace of each of these seeds, named by seeds if there are several. Returns the files."""
-    from ..views.export.of_result import to_perfetto
-
     files = [file.with_name(f"{file.stem}-seed-{seed}{file.suffix}") if are_several else file for seed in seeds]
     for own, (seed, show) in zip(files, _with_progress("Perfetto", seeds), strict=True):
         with _named(own):

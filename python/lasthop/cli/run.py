@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .. import _core
 from ..data.arguments import ArgumentError
@@ -21,15 +21,14 @@ from ..study.progress import Progress
 from ..study.scenario import Scenario
 from ..study.sequential import Until
 from ..study.simulation import HeldInterrupt, Starter, seed_list, simulate
+from ..study.unfinished import FOLDER as UNFINISHED
+from ..study.unfinished import Unfinished, UnfinishedError, campaign_of
 from . import _arguments
 from ._code import load_code
 from ._exports import Exports, add_exports
 from ._mistake import Mistake
 from ._output import note, note_few, show, summary_text, until_text
 from ._outputs import Outputs
-
-if TYPE_CHECKING:
-    from ..study.unfinished import Unfinished
 
 Checked = TypeVar("Checked")
 MAX_ROWS_PER_SEED = 10_000_000
@@ -122,7 +121,7 @@ def carry_out(
     options = _options(arguments, interval_s, request, captures, until, emulation)
     with ExitStack() as stack:
         held = stack.enter_context(HeldInterrupt())
-        unfinished = _unfinished(arguments, (resolved, scenario.file_name, seeds, options), stack)
+        unfinished = _unfinished(arguments, lambda: campaign_of(resolved, scenario.file_name, seeds, options), stack)
         if unfinished is not None and emulation is not None:
             unfinished.outputs = emulation.outputs
         outputs = Outputs.begun(arguments, captures, exports, unfinished, held, stack, records=request is not None)
@@ -187,19 +186,15 @@ def _options(
 
 
 def _unfinished(
-    arguments: argparse.Namespace,
-    campaign: tuple[_core.ResolvedScenario, str, list[int], dict[str, Any]],
-    stack: ExitStack,
+    arguments: argparse.Namespace, campaign: Callable[[], dict[str, Any]], stack: ExitStack
 ) -> Unfinished | None:
     """Keeps seeds as they finish, in the directory of the result or of the captures, with a note about seeds that are there."""
     target = arguments.out or arguments.pcap
     if target is None:
         return None
-    from ..study.unfinished import Unfinished, UnfinishedError, campaign_of
-
     captures = None if arguments.pcap is None else Path(arguments.pcap)
     try:
-        unfinished = Unfinished(Path(target), campaign_of(*campaign), captures=captures, resume=arguments.resume)
+        unfinished = Unfinished(Path(target), campaign(), captures=captures, resume=arguments.resume)
     except UnfinishedError as error:
         raise Mistake(str(error)) from None
     stack.push(partial(_note_kept, unfinished, target))
@@ -215,11 +210,9 @@ def _unfinished(
 
 def _note_kept(unfinished: Unfinished, target: str, _kind: object, error: object, _place: object) -> None:
     """Notes that seeds are kept although their result could not be written."""
-    from ..study.unfinished import FOLDER
-
     if unfinished.remains and isinstance(error, OSError | KeyboardInterrupt):
         count = len(unfinished.seeds)
-        note(f"{target}: {count} finished seeds are kept in {FOLDER}; the same command with --resume goes on")
+        note(f"{target}: {count} finished seeds are kept in {UNFINISHED}; the same command with --resume goes on")
 
 
 def check_options(arguments: argparse.Namespace) -> None:
@@ -253,11 +246,9 @@ def _check_targets(arguments: argparse.Namespace) -> None:
 
 def _note_what_is_there(directory: str) -> None:
     """Notes that a result will be replaced, or that the directory has other files, which remain."""
-    from ..study.unfinished import FOLDER
-
     there = {file.name for file in Path(directory).iterdir()}
     said = ["the result that is there is replaced"] if "result.json" in there else []
-    said += ["other files that are there stay"] if there.difference((*RESULT_FILES, FOLDER)) else []
+    said += ["other files that are there stay"] if there.difference((*RESULT_FILES, UNFINISHED)) else []
     if said:
         note(f"{directory}: {'; '.join(said)}")
 

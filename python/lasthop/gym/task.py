@@ -72,7 +72,9 @@ class Task:
         keys = {"control": list(self.knobs), "observe": list(self.observe), "every": self.every}
         policy = f"policy = {{ kind = {json.dumps(kind)}, file = {json.dumps(file)} }}"
         agent = ["[[agent]]", policy, *(f"{key} = {toml_value(value)}" for key, value in keys.items()), ""]
-        text = f'name = "{self.name}"\nduration = "{self.evaluation}"\n{self.scenario.text.strip()}\n' + "\n".join(agent)
+        text = f'name = "{self.name}"\nduration = "{self.evaluation}"\n{self.scenario.text.strip()}\n' + "\n".join(
+            agent
+        )
         return Scenario(text, self.scenario.file_name)
 
     def start(self) -> Policy:

@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from starlette.concurrency import run_in_threadpool
@@ -24,7 +24,7 @@ from ..data.quantities import TOTALS
 from ..data.recording import Request as Recorded
 from ..data.result import Result, ResultDirectory
 from ..study.scenario import Scenario
-from ..study.simulation import AnyOutcome, Runs, core_count, seed_list
+from ..study.simulation import Runs, core_count, seed_list
 from .bodies import json_body, text_of
 from .checking import scenario_in
 from .desk import Desk
@@ -32,6 +32,9 @@ from .editing import folder_of
 from .jobs import Job, JobProgress
 from .library import Library, key_of
 from .rerun import TABLES
+
+if TYPE_CHECKING:
+    from ..study.simulation import AnyOutcome
 
 # With more seeds only the first is recorded: one recording takes as much room as all other numbers of fifty.
 RECORDED = 5
