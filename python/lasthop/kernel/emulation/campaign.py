@@ -96,7 +96,8 @@ class Emulations:
             if self._cancelled:
                 continue
             self._ended += 1
-            if status != 0 and not (folder / "error").exists():
+            # A guest switches itself off although its emulator has died.
+            if not any((folder / name).exists() for name in ("error", "run.json")):
                 words = running.last_words()
                 sentence = f"seed {seed}: the emulator has ended with status {status} and without a result"
                 (folder / "error").write_text(f"{sentence}\n{words}" if words else sentence, encoding="utf-8")
