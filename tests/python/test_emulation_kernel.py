@@ -19,7 +19,7 @@ from pathlib import Path
 
 import lasthop
 import pytest
-from emulator import PYTHON, busy_loops, kernel_or_skip, some_kernel_or_skip
+from emulator import PYTHON, UPLOADS, busy_loops, kernel_or_skip, some_kernel_or_skip
 from lasthop.kernel.emulation import (
     EmulationError,
     GuestJob,
@@ -34,6 +34,9 @@ from lasthop.kernel.emulation import (
     source,
 )
 from lasthop.kernel.emulation import kernel as kernel_module
+from lasthop.kernel.emulation.campaign import Emulations
+from lasthop.study.scenario import Scenario
+from lasthop.study.simulation import Kept
 
 PROBE = Path(__file__).with_name("guest_probe.py")
 LIMIT = Watch(limit_s=120)
@@ -439,3 +442,33 @@ def test_doctor_lists_the_requirements_of_emulation(command):
     told = command("self", "doctor").stdout
     for subject in ("/dev/net/tun", "user namespaces", "SCHED_FIFO", "virtual time"):
         assert subject in told, subject
+
+
+class Gone:
+    """A guest that has switched itself off after its emulator died."""
+
+    at_once, name = 1, "none"
+
+    def told(self):
+        return {}
+
+    def start(self, job, seed):
+        return self
+
+    def poll(self):
+        return 0
+
+    def last_words(self):
+        return "assertion failed: !ptr.is_null()"
+
+
+def test_an_emulator_that_dies_leaves_its_last_words():
+    gone = Emulations(Scenario(UPLOADS, "cell.toml"), 1.0, [7], Gone(), Kept())
+    try:
+        assert not gone.is_done()
+        (outcome,) = gone.take_finished()
+        assert re.search(r"seed 7: the emulator .* without a result\nassertion failed: !ptr", outcome.error), (
+            outcome.error
+        )
+    finally:
+        gone.close()
