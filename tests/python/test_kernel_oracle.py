@@ -19,6 +19,7 @@ sys.path.append(str(ROOT / "tests" / "kernel" / "oracle"))
 import air
 import cake
 import pacing
+import paths
 import queues
 import tables
 import windows
@@ -80,6 +81,22 @@ def test_the_tables_of_cake_can_be_made_from_the_recording() -> None:
     assert list(kept["cases"]) == list(cake.CASES)
     rows = list(tables.queue_rows({"disciplines": kept["cases"]}))
     assert all("pass" in row for row in rows if row.split()[1] in ("unlimited", "shaper", "atm", "rtt"))
+
+
+OUT = {"path-19", "path-20"}
+"""Paths of the recording whose goodput is out: DCTCP over a saturated 802.11g, and a window of 64 KiB over 802.11ax."""
+
+
+def test_random_paths_go_as_a_kernels() -> None:
+    kept = json.loads(paths.KEPT.read_text())
+    assert list(paths.drawn(kept["draw"], paths.PATHS, paths.profile_of(kept["kernel"]))) == [
+        path["text"] for path in kept["paths"]
+    ]
+    assert {line.split('"')[1] for line in paths.outliers(kept["paths"])} == OUT
+    for path in (kept["paths"][number] for number in (4, 5, 15)):
+        ours = paths.simulated(path["text"])
+        assert ours["goodput_bps"] == pytest.approx(path["kernel"]["goodput_bps"], rel=0.02)
+        assert ours["marks"] == pytest.approx(path["kernel"]["marks"], rel=0.15)
 
 
 def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:
