@@ -145,7 +145,7 @@ fn mistakes_in_the_section_are_errors_as_well() {
         ),
         (
             "kernel = \"stok\"",
-            "f.toml:2: emulation.kernel: expected \"own\", \"stock\" or the path of a User Mode Linux kernel, such as \"./linux\", found \"stok\"",
+            "f.toml:2: emulation.kernel: expected \"own\", \"stock\", a version such as \"6.12\", or the path of a User Mode Linux kernel, such as \"./linux\", found \"stok\"",
         ),
         (
             "max_lateness = \"0 s\"",

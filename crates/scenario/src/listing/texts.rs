@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(of(Names::Command), ["client", "server"]);
         assert_eq!(
             of(Names::Word),
-            ["at", "bss", "class", "control", "description", "hidden", "name", "observe", "station"]
+            ["at", "bss", "class", "control", "description", "hidden", "name", "observe", "ssid", "station"]
         );
     }
 }
