@@ -84,9 +84,10 @@ claim(
 # Without 802.11r four more frames pass, each a fraction of a millisecond long. Computing costs no virtual time, and both access points have
 # the passphrase: no server at a distance is asked for keys, which takes real networks most of the time that 802.11r saves. Roams with a scan
 # of many channels are longer too. QUIC is not part of the page, as flows over QUIC are not emulated.
-#
-# The air of a simulation
-# -----------------------
-# There the walker stays with the first access point.
+
+# %%
+# The air itself
+# --------------
+# That of a simulation, in which the walker stays with the first access point.
 
 report(lasthop.load("roam"))

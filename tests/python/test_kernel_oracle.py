@@ -104,6 +104,8 @@ def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:
         pytest.skip(
             f"Linux {kernel.version} opens its window by other rules than the current one, which the profile follows"
         )
+    if is_from(kernel.version, 6, 16):
+        pytest.skip(f"Linux {kernel.version} grows its window by rules of 6.16 to 6.19, which no profile has")
     found = windows.compare(NAME, seed=2)
     assert found["profile"].offered_bytes == found["kernel"].offered_bytes
     assert found["profile"].after_flight_bytes == found["kernel"].after_flight_bytes
