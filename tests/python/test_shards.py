@@ -271,3 +271,12 @@ def test_the_client_does_not_grow_with_the_runs(scenario, monkeypatch):
     # As tables, the next two thousand would take 100 MB, as documents 15 MB.
     assert grown(2000, 4000) < 8e6
     assert len(store.query("SELECT run FROM run")) == 4000
+
+
+def test_a_file_without_its_shards_says_so(scenario, many, tmp_path):
+    lasthop.sweep(scenario, over={COUNT: [1]}, seeds=12, store=tmp_path / PATH)
+    assert names(tmp_path / PATH)
+    (tmp_path / "elsewhere").mkdir()
+    moved = (tmp_path / PATH).rename(tmp_path / "elsewhere" / PATH)
+    with pytest.raises(ValueError, match=r"elsewhere/runs.duckdb.runs: .* shards are missing; .* move or copy both"):
+        Store.open(moved).query("SELECT count(*) FROM runs")

@@ -20,7 +20,7 @@ from ...data.files import sync
 from ...data.runs import Run
 from ...data.temporary import TemporaryFolder, remove_leftovers, temporary_name
 from . import tables
-from .database import cannot_write, shards_of
+from .database import StoreError, cannot_write, shards_of
 from .journal import Waiting
 
 if TYPE_CHECKING:
@@ -187,9 +187,21 @@ def documents(
         return
     base, wanted = tables.stored(connection, "sharded"), "run IN (SELECT unnest(?::UUID[]))"
     places = connection.execute(f"SELECT DISTINCT shard FROM {base} WHERE {wanted} ORDER BY shard", [list(keys)])
-    for (name,) in places.fetchall():
+    names = [name for (name,) in places.fetchall()]
+    _check_there(folder, names)
+    for name in names:
         select = "SELECT run, document FROM read_parquet(?) WHERE run IN (SELECT unnest(?::VARCHAR[]))"
         yield connection.execute(select, [os.fspath(folder / name / RUNS), list(keys)])
+
+
+def _check_there(folder: Path, names: Sequence[str]) -> None:
+    """Raises `StoreError` where shards that a store lists are missing."""
+    missing = [name for name in names if not (folder / name / RUNS).is_file()]
+    if missing:
+        raise StoreError(
+            f"{folder}: {len(missing)} of {len(names)} listed shards are missing; "
+            "a store is its file and this folder, so move or copy both"
+        )
 
 
 def show(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -197,6 +209,7 @@ def show(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     names = listed(connection)
     if not names:
         return
+    _check_there(folder, names)
     connection.execute("USE memory")
     for table in tables.table_names(connection, tables.ATTACHED):
         select = f"SELECT * FROM {tables.ATTACHED}.{table}"
