@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from lasthop.data.confidence import Difference, difference
 from lasthop.data.files import write_whole
+from lasthop.kernel.emulation.cache import cache_folder
 
 FORMAT = 1
 #: costs by case and simulator, one a round
@@ -90,10 +91,8 @@ def _verdict(found: Difference, among: int) -> str:
 
 def file() -> Path:
     """The file of the last run on a machine of this processor and as many cores."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(home) if home.startswith("/") else Path.home() / ".cache"
     told = f"{platform.machine()} {_processor()} {os.cpu_count()}"
-    return base / "lasthop" / f"bench-{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
+    return cache_folder() / f"bench-{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
 
 
 def _processor() -> str:

@@ -153,7 +153,7 @@ def test_the_patch_of_hwsim_has_its_licence_and_fits_the_source_once(tmp_path):
     assert patch.apply(ours, tree)
     after = (tree / file).read_text()
     assert "module_param(hw_queue, int, 0644);" in after and before != after
-    # What it was applied to already, or does not fit, stays as it was.
+    # A second time, or where it does not fit, the source stays as it was.
     assert not patch.apply(ours, tree)
     assert (tree / file).read_text() == after
 

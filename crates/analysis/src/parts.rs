@@ -13,6 +13,7 @@ use crate::unit::Unit;
 /// Parts of one PPDU begin within this time by any clock, and no other PPDU follows so soon: the preamble of HE and a symbol
 /// are longer. [802.11ax-2021 §27.3.11]
 const TOGETHER: Duration = Duration::from_micros(40);
+
 /// A part that is on the air.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
@@ -60,8 +61,7 @@ impl Parts {
         let mut before = 0;
         for part in self.0.drain(..) {
             let tones = u32::from(part.unit.tones);
-            let share = u128::from(within.as_nanos()) * u128::from(tones) / u128::from(all.max(1));
-            spent(&part, Duration::from_nanos(share as u64));
+            spent(&part, within.part(before, before + tones, all));
             if let Some(node) = part.node {
                 let (node, link) = (id(node), part.link);
                 events.push(start, Event::Told(Record::PartOn { node, link, before, tones, all }));
@@ -94,7 +94,7 @@ mod tests {
         let (mut events, mut shares) = (Events::default(), Vec::new());
         parts.settle((Time::ZERO, us(2000)), &mut events, |part, share| shares.push((part.node, share.as_nanos())));
         // 1001 us of both: 26 of 132 tones, and 106.
-        assert_eq!(shares, [(Some(1), 197_166), (Some(2), 803_833)]);
+        assert_eq!(shares, [(Some(1), 197_166), (Some(2), 803_834)]);
         let told = std::iter::from_fn(|| events.pop_before(Time::NEVER)).map(|(at, _)| at).collect::<Vec<_>>();
         assert_eq!(told, [us(100), us(100), us(100), us(1101), us(1101), us(1101)]);
         assert!(parts.since().is_none());

@@ -2,9 +2,6 @@
 
 use lasthop_wire::radiotap::{He, HeFormat};
 
-/// Tones of RUs, by the codes 4 to 10 of radiotap. [radiotap.org, HE; 802.11ax-2021 §27.3.2]
-const TONES: [u16; 7] = [26, 52, 106, 242, 484, 996, 1992];
-
 /// A resource unit of a PPDU of several users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unit {
@@ -21,10 +18,7 @@ impl Unit {
             HeFormat::TriggerBased => true,
             HeFormat::Su | HeFormat::ExtendedRangeSu => return None,
         };
-        let code = usize::from(he.bandwidth?);
-        // 0 to 3 are whole channels.
-        let place = if code < 4 { code + 3 } else { code - 4 };
-        Some(Unit { is_triggered, tones: *TONES.get(place)? })
+        Some(Unit { is_triggered, tones: he.tones()? })
     }
 }
 

@@ -61,12 +61,10 @@ fn of_part(start: &PpduStart, mcs: u8, unit: Unit, site: &Site, radiotap: &mut R
     let guard_ns = start.guard_interval.as_nanos() as u16;
     let (place, secondary) = in_80_mhz(unit);
     let is_up = start.node != start.initiator;
-    let size = [26, 52, 106, 242, 484, 996].iter().position(|tones| *tones == unit.tones).unwrap_or(6) as u8;
     radiotap.he = Some(He {
         format: if is_up { HeFormat::TriggerBased } else { HeFormat::Mu },
         uplink: Some(is_up),
-        // 4 to 10 are RUs.
-        bandwidth: Some(4 + size),
+        bandwidth: He::code_of_tones(unit.tones as u16),
         secondary_80_mhz: Some(secondary),
         ru_offset: Some(place),
         sta_id: start.to.filter(|_| !is_up).map(|to| site.aid(to)),

@@ -89,6 +89,11 @@ impl Duration {
     pub const fn div_floor(self, step: Duration) -> u64 {
         self.0 / step.0
     }
+    /// The part of this from `from` to `to`, of `all` equal pieces, in whole nanoseconds: parts side by side add up to the whole.
+    pub fn part(self, from: u32, to: u32, all: u32) -> Duration {
+        let [from, to] = [from, to].map(|end| u128::from(self.0) * u128::from(end) / u128::from(all.max(1)));
+        Duration((to - from) as u64)
+    }
     /// Number of `step`s that cover this.
     pub const fn div_ceil(self, step: Duration) -> u64 {
         self.0.div_ceil(step.0)

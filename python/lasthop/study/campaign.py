@@ -20,7 +20,7 @@ LOOK_S = 0.1
 # Jobs whose runs are looked up in the store together.
 JOBS_AT_A_TIME = 4096
 
-# The part of a run that is wanted of it, taken where it was run.
+# Selects the wanted part of a run, in the process that ran it.
 Take = Callable[[Run], Any]
 # Called with each job that has an outcome (what was taken of its run, or None if it failed); returns further jobs.
 Then = Callable[[Job, Any], Iterable[Job]]

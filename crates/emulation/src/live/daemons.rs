@@ -87,6 +87,11 @@ pub(super) fn start(
     Ok(Daemon { program, errors })
 }
 
+/// The key management of WPA2 at an access point.
+fn key_management(plan: &StackPlan, ap: NodeId) -> &'static str {
+    if plan.is_fast(ap) { "FT-PSK" } else { "WPA-PSK" }
+}
+
 /// A configuration of hostapd.
 fn access_point(node: &LiveNode, cell: &Cell, plan: &StackPlan) -> Result<String> {
     let mode = match cell {
@@ -124,9 +129,9 @@ fn access_point(node: &LiveNode, cell: &Cell, plan: &StackPlan) -> Result<String
     match plan.security {
         StackSecurity::Open => {}
         StackSecurity::Wpa2 => {
-            let kind = if plan.fast_transition && plan.roams(node.node) { "FT-PSK" } else { "WPA-PSK" };
+            let kind = key_management(plan, node.node);
             write!(text, "wpa=2\nwpa_key_mgmt={kind}\nrsn_pairwise=CCMP\nwpa_passphrase={PASSPHRASE}\n").ok();
-            if kind == "FT-PSK" {
+            if plan.is_fast(node.node) {
                 // Each access point derives the keys from the passphrase, so that none has to be passed on.
                 write!(text, "mobility_domain={MOBILITY_DOMAIN}\nnas_identifier={}\n", node.name).ok();
                 text.push_str("ft_psk_generate_local=1\nft_over_ds=0\n");
@@ -159,7 +164,7 @@ fn station(node: &LiveNode, ap: NodeId, cell: &Cell, plan: &StackPlan) -> Result
     let key = match plan.security {
         StackSecurity::Open => "key_mgmt=NONE".to_owned(),
         StackSecurity::Wpa2 => {
-            let kind = if plan.fast_transition && plan.roams(ap) { "FT-PSK" } else { "WPA-PSK" };
+            let kind = key_management(plan, ap);
             format!("key_mgmt={kind}\n proto=RSN\n pairwise=CCMP\n psk=\"{PASSPHRASE}\"")
         }
         StackSecurity::Wpa3 => {

@@ -43,11 +43,12 @@ impl Carrier for Live<'_> {
         let sentence = |error: Error| error.to_string();
         let Live { plan, options } = self;
         let mut hosts = Hosts::set_up(plan, options).map_err(sentence)?;
-        hosts.join(plan, &|from, to| emulation.signal_at_start(from, to)).map_err(sentence)?;
+        let signal = |from, to| emulation.signal_at_start(from, to);
+        hosts.join(plan, &signal).map_err(sentence)?;
         let zero_ns = hosts.begin().map_err(sentence)?;
         if let Some(stack) = &mut hosts.stack {
-            stack.carry_early(zero_ns, &|from, to| emulation.signal_at_start(from, to)).map_err(sentence)?;
-            stack.end_of_early(&|from, to| emulation.signal_at_start(from, to)).map_err(sentence)?;
+            stack.carry_early(zero_ns, &signal).map_err(sentence)?;
+            stack.end_of_early(&signal).map_err(sentence)?;
         }
         let mut host_io = LiveIo::new(&mut hosts, zero_ns, options.spin, options.machine);
         let driven = drive(emulation, &mut host_io, options.interval, &mut *options.progress).map_err(sentence)?;

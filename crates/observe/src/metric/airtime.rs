@@ -35,11 +35,8 @@ struct PartOn {
 impl PartOn {
     /// Its share of this time.
     fn share(&self, of: Duration) -> Duration {
-        let [from, to] = self.between.map(|tones| {
-            let nanos = u128::from(of.as_nanos()) * u128::from(tones) / u128::from(self.all.max(1));
-            Duration::from_nanos(nanos as u64)
-        });
-        to - from
+        let [from, to] = self.between;
+        of.part(from, to, self.all)
     }
 }
 

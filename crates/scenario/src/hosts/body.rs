@@ -72,6 +72,18 @@ fn no_facts() -> PacketMeta {
     PacketMeta::plain(FlowId(0), NodeId(0), true, 0)
 }
 
+/// A packet with these facts and this body, in the place of a spare one if there is one.
+#[inline]
+fn filled(spare: Option<Packet<Body>>, meta: PacketMeta, body: Body) -> Packet<Body> {
+    match spare {
+        Some(mut packet) => {
+            (packet.meta, packet.body) = (meta, body);
+            packet
+        }
+        None => Packet::new(meta, body),
+    }
+}
+
 impl Spares {
     /// Takes back a packet that has arrived and been read, or that was dropped.
     #[inline]
@@ -117,13 +129,7 @@ impl Spares {
         let up = flow.up == (side == Side::Sender);
         let meta = PacketMeta { bytes: datagram.payload.len() as u32 + UDP_HEADERS, up, ecn: datagram.ecn, ..*flow };
         let body = Body::Quic(CarriedQuic { datagram, sent_at });
-        match self.quic.pop() {
-            Some(mut packet) => {
-                (packet.meta, packet.body) = (meta, body);
-                packet
-            }
-            None => Packet::new(meta, body),
-        }
+        filled(self.quic.pop(), meta, body)
     }
 
     /// The packet of the segment written into the [vacant](Self::vacant) place, sent by `side` of the flow with these
@@ -154,13 +160,7 @@ impl Spares {
         let up = flow.up == (side == Side::Sender);
         let Datagram { number, written_at, bytes } = datagram;
         let (meta, body) = (PacketMeta { bytes, up, ..*flow }, Body::Udp { number, written_at, sent_at });
-        match self.udp.pop() {
-            Some(mut packet) => {
-                (packet.meta, packet.body) = (meta, body);
-                packet
-            }
-            None => Packet::new(meta, body),
-        }
+        filled(self.udp.pop(), meta, body)
     }
 }
 

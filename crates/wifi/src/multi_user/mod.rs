@@ -207,13 +207,11 @@ pub(crate) mod sizes {
 
 /// Shares of a duration for parts with these tones, which add up to it.
 pub(crate) fn shares(whole: Duration, tones: impl Iterator<Item = u32> + Clone) -> impl Iterator<Item = Duration> {
-    let all: u64 = tones.clone().map(u64::from).sum::<u64>().max(1);
+    let all = tones.clone().sum();
     let mut before = 0;
     tones.map(move |tones| {
-        let end = |tones: u64| (u128::from(whole.as_nanos()) * u128::from(tones) / u128::from(all)) as u64;
-        let from = end(before);
-        before += u64::from(tones);
-        Duration::from_nanos(end(before) - from)
+        before += tones;
+        whole.part(before - tones, before, all)
     })
 }
 

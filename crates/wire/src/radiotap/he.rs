@@ -109,6 +109,10 @@ const STREAMS: (usize, u16) = (5, 0x000f);
 
 /// Bandwidths in MHz, by code.
 const BANDWIDTHS: [u16; 4] = [20, 40, 80, 160];
+/// Tones of RUs, by the codes from 4 on.
+const TONES: [u16; 7] = [26, 52, 106, 242, 484, 996, 1992];
+/// The RU that each bandwidth is, counted from the first.
+const WHOLE: usize = 3;
 /// Guard intervals in ns, by code.
 const GUARD_INTERVALS: [u16; 3] = [800, 1600, 3200];
 
@@ -134,6 +138,17 @@ impl He {
     /// Bandwidth in MHz, if it is known and not an RU.
     pub fn bandwidth_mhz(&self) -> Option<u16> {
         self.bandwidth.and_then(|code| BANDWIDTHS.get(usize::from(code)).copied())
+    }
+
+    /// Tones of its RU, or of its whole bandwidth, if that is known.
+    pub fn tones(&self) -> Option<u16> {
+        let code = usize::from(self.bandwidth?);
+        TONES.get(code.checked_sub(BANDWIDTHS.len()).unwrap_or(code + WHOLE)).copied()
+    }
+
+    /// The code of an RU of so many tones, for `bandwidth`.
+    pub fn code_of_tones(tones: u16) -> Option<u8> {
+        TONES.iter().position(|own| *own == tones).map(|place| (BANDWIDTHS.len() + place) as u8)
     }
 
     /// Guard interval in ns, if it is known.

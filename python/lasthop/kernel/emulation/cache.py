@@ -11,12 +11,17 @@ from .patch import NAME as PATCH
 NAME = "linux"
 
 
-def cache() -> Path:
-    """`$XDG_CACHE_HOME/lasthop/kernels`, or the same below `~/.cache`."""
+def cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/lasthop`, or the same below `~/.cache`."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG specification has relative paths ignored.
     base = Path(home) if home.startswith("/") else Path.home() / ".cache"
-    return base / "lasthop" / "kernels"
+    return base / "lasthop"
+
+
+def cache() -> Path:
+    """The folder of kernels."""
+    return cache_folder() / "kernels"
 
 
 def place_of(source_name: str, *, wifi: bool = False, patch: Path | None = None) -> Path:

@@ -88,7 +88,7 @@ def find_kernel(choice: str | Path, *, wifi: bool = False) -> Kernel:
 
 
 def _of_version(version: str, *, wifi: bool) -> Kernel:
-    built = [_at(path, "own") for path in built_kernels(wifi=wifi)]
+    built = _built(wifi=wifi)
     found = [kernel for kernel in built if re.match(rf"{re.escape(version)}(?!\d)", kernel.version)]
     if not found:
         there = ", ".join(sorted({kernel.version for kernel in built})) or "none"
@@ -96,24 +96,33 @@ def _of_version(version: str, *, wifi: bool) -> Kernel:
             f"no kernel of version {version}{' with a Wi-Fi stack' * wifi} has been built (built: {there}): "
             f"`lasthop emulate --build-kernel --version {version}{' --wifi' * wifi}` does so in a few minutes"
         )
-    return max(found, key=lambda kernel: _order(kernel.version))
+    return _best(found)
+
+
+def _built(*, wifi: bool) -> list[Kernel]:
+    return [_at(path, "own") for path in built_kernels(wifi=wifi)]
+
+
+def _best(kernels: Iterable[Kernel]) -> Kernel:
+    """The newest of those whose radios hold frames back, if there are such, else of all."""
+    return max(kernels, key=lambda kernel: (kernel.holds_back, _order(kernel.version)))
 
 
 def _own() -> Kernel:
-    built = built_kernels()
+    built = _built(wifi=False)
     if not built:
         raise EmulationError(
             "no kernel for virtual time has been built: `lasthop emulate --build-kernel` does so in a few minutes, "
             "and `--kernel stock` takes the distribution's"
         )
-    return max((_at(path, "own") for path in built), key=lambda kernel: _order(kernel.version))
+    return _best(built)
 
 
 def _own_with_wifi() -> Kernel:
-    built = built_kernels(wifi=True)
+    built = _built(wifi=True)
     if not built:
         raise EmulationError(f"no kernel with a Wi-Fi stack has been built: {BUILD_WITH_WIFI}")
-    return max((_at(path, "own") for path in built), key=lambda kernel: (kernel.holds_back, _order(kernel.version)))
+    return _best(built)
 
 
 def missing_daemons() -> dict[str, str]:

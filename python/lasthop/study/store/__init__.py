@@ -41,7 +41,7 @@ PAUSE_S = 0.1
 # duration of the last one, or of this many seconds.
 WRITING_APART = 9
 LONGEST_WAIT_S = 1.0
-# If as many runs wait, they are short: those that follow go into a shard. A kill costs those of the last second.
+# So many runs that wait are short ones: later runs go into a shard. A kill loses those of the last second.
 MANY = 256
 # A shard is safe and can be read; seconds until it is listed.
 LISTED_APART_S = 5.0

@@ -67,6 +67,11 @@ impl StackPlan {
     pub fn roams(&self, ap: NodeId) -> bool {
         self.of_ssid(ap).nth(1).is_some()
     }
+
+    /// Whether the stations of an access point reassociate by 802.11r.
+    pub fn is_fast(&self, ap: NodeId) -> bool {
+        self.fast_transition && self.roams(ap)
+    }
 }
 
 impl ResolvedScenario {

@@ -100,7 +100,7 @@ impl Sender {
         self.choose_whole_elsewhere().filter(|new| matches!(new, Choice::New { payload: 0, .. }))
     }
 
-    /// [`choose_whole`](Self::choose_whole) where it is called seldom.
+    /// [`choose_whole`](Self::choose_whole) for rare callers, out of line.
     #[cold]
     #[inline(never)]
     pub(super) fn choose_whole_elsewhere(&self) -> Option<Choice> {
