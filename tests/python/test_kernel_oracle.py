@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import pytest
 from emulator import is_from
@@ -22,6 +23,7 @@ import pacing
 import paths
 import queues
 import tables
+import versions
 import windows
 from records import Segment
 
@@ -37,6 +39,13 @@ def kernel() -> Kernel:
         pytest.skip(str(error))
     if found.virtual != "exact":
         pytest.skip(f"{found.path} has no time travel")
+    return found
+
+
+def recordings(name: str) -> list[dict[str, Any]]:
+    """The comparisons of this name that are kept, oldest kernel first."""
+    found = [json.loads(file.read_text()) for file in versions.kept_files(name)]
+    assert found
     return found
 
 
@@ -77,10 +86,10 @@ def test_cake_shapes_and_drops_as_a_kernels() -> None:
 
 
 def test_the_tables_of_cake_can_be_made_from_the_recording() -> None:
-    kept = json.loads(cake.KEPT.read_text())
-    assert list(kept["cases"]) == list(cake.CASES)
-    rows = list(tables.queue_rows({"disciplines": kept["cases"]}))
-    assert all("pass" in row for row in rows if row.split()[1] in ("unlimited", "shaper", "atm", "rtt"))
+    for kept in recordings("cake"):
+        assert list(kept["cases"]) == list(cake.CASES)
+        rows = list(tables.queue_rows({"disciplines": kept["cases"]}))
+        assert all("pass" in row for row in rows if row.split()[1] in ("unlimited", "shaper", "atm", "rtt"))
 
 
 OUT = {"path-19", "path-20"}
@@ -88,10 +97,9 @@ OUT = {"path-19", "path-20"}
 
 
 def test_random_paths_go_as_a_kernels() -> None:
-    kept = json.loads(paths.KEPT.read_text())
-    assert list(paths.drawn(kept["draw"], paths.PATHS, paths.profile_of(kept["kernel"]))) == [
-        path["text"] for path in kept["paths"]
-    ]
+    kept = recordings("paths")[-1]
+    drawn = paths.drawn(kept["draw"], paths.PATHS, versions.profile_of(kept["kernel"]))
+    assert list(drawn) == [path["text"] for path in kept["paths"]]
     assert {line.split('"')[1] for line in paths.outliers(kept["paths"])} == OUT
     for path in (kept["paths"][number] for number in (4, 5, 15)):
         ours = paths.simulated(path["text"])
@@ -104,12 +112,12 @@ def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:
         pytest.skip(
             f"Linux {kernel.version} opens its window by other rules than the current one, which the profile follows"
         )
-    if is_from(kernel.version, 6, 16):
-        pytest.skip(f"Linux {kernel.version} grows its window by rules of 6.16 to 6.19, which no profile has")
     found = windows.compare(NAME, seed=2)
     assert found["profile"].offered_bytes == found["kernel"].offered_bytes
     assert found["profile"].after_flight_bytes == found["kernel"].after_flight_bytes
-    assert found["profile"].final_bytes == pytest.approx(found["kernel"].final_bytes, rel=0.01)
+    # Where 32 MiB are allowed, it still grows at the end of the download.
+    largest = tables.GROWING if is_from(kernel.version, 6, 16) else tables.WINDOW
+    assert found["profile"].final_bytes == pytest.approx(found["kernel"].final_bytes, rel=largest)
     assert found["profile"].half_s == pytest.approx(found["kernel"].half_s, rel=0.1)
 
 
@@ -123,8 +131,8 @@ def test_a_paced_sender_keeps_the_gaps_of_fq(kernel: Kernel) -> None:
 
 
 def test_the_tables_can_be_made_from_the_recordings() -> None:
-    rows = list(tables.air_rows(json.loads(air.KEPT.read_text())))
-    assert [row.split()[1] for row in rows] == list(air.CONTROLS)
+    for kept in recordings("air"):
+        assert [row.split()[1] for row in tables.air_rows(kept)] == list(air.CONTROLS)
 
 
 def test_a_record_of_a_segment_is_read_as_it_was_written() -> None:

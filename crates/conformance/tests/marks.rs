@@ -14,7 +14,7 @@ const K: usize = 20;
 fn config(kind: &str, ecn: EcnUse) -> Config {
     let choice = Profile::Linux.with_own_defaults(&Value::text(kind));
     let congestion_control = Algorithm::parse(&choice, "congestion_control").unwrap();
-    Config { congestion_control, ecn, ..Profile::Linux.config() }
+    Config { congestion_control, ecn, ..Profile::Linux612.config() }
 }
 
 fn path() -> Bottleneck {
@@ -86,7 +86,7 @@ fn marks_alone_keep_a_flow_from_losing_anything() {
 #[test]
 fn controller_that_answers_losses_answers_marks() {
     for algorithm in Algorithm::all().into_iter().filter(|a| a.promise().loss == LossAnswer::Reduces) {
-        let config = Config { congestion_control: algorithm.clone(), ecn: EcnUse::On, ..Profile::Linux.config() };
+        let config = Config { congestion_control: algorithm.clone(), ecn: EcnUse::On, ..Profile::Linux612.config() };
         let outcome = run(path(), &[(config, Time::ZERO)], 5.0, 25.0);
         let name = algorithm.name();
         println!(

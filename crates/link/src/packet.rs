@@ -81,17 +81,22 @@ pub struct AckFacts {
     pub number: u32,
     /// number of the connection within the flow, as ports would show
     pub connection: u16,
-    /// the bits ECE, CWR and AE of the header, from bit 0 on [RFC 3168 §6.1, RFC 9768 §3.1]
+    /// the bits ECE, CWR and AE of the header, from bit 0 on [RFC 3168 §6.1, RFC 9768 §3.1]; bit 3 is [`AckFacts::ACCECN`]
     pub ecn_flags: u8,
     /// true if it carries nothing else: no SACK blocks, no PSH
     pub is_plain: bool,
 }
 
 impl AckFacts {
+    /// Of `ecn_flags`: AE.
+    pub const AE: u8 = 1 << 2;
+    /// Of `ecn_flags`: the ACK has the option of accurate ECN. [RFC 9768 §3.2.3]
+    pub const ACCECN: u8 = 1 << 3;
+
     /// Returns whether it acknowledges more than an ACK `before` it of the same connection, under the same ECN flags.
     pub fn continues(&self, before: &AckFacts) -> bool {
         self.connection == before.connection
-            && self.ecn_flags == before.ecn_flags
+            && (self.ecn_flags ^ before.ecn_flags) & !Self::ACCECN == 0
             && self.number.wrapping_sub(before.number) as i32 > 0
     }
 }

@@ -218,7 +218,7 @@ fn two_downloads_wait_for_one_another_in_the_queue_of_the_ap() {
 #[test]
 fn between_paced_segments_it_is_pacing() {
     let tail = format!(
-        "[[station]]\n{FLOW}size = \"57920 B\"\nrepeat = 1000\n[wired]\ndelay = \"500 ms\"\n[tcp]\nprofile = \"linux\"\n\
+        "[[station]]\n{FLOW}size = \"57920 B\"\nrepeat = 1000\n[wired]\ndelay = \"500 ms\"\n[tcp]\nprofile = \"linux-6.12\"\n\
          pacing = \"on\"\ninitial_window = 40\n"
     );
     let shares = Shares::of(&text("", &tail).replace("22 s", "202 s"));

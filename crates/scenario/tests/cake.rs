@@ -84,6 +84,9 @@ fn queue_up_is_that_of_uploads_alone() {
     let settings = [
         ("wired.queue", r#"{ kind = "cake", bandwidth = "20 Mbit/s" }"#),
         ("wired.queue_up", r#"{ kind = "cake", bandwidth = "5 Mbit/s" }"#),
+        // So that one ACK answers two segments.
+        ("tcp.profile", "linux-6.12"),
+        ("tcp.push_sends", "false"),
     ];
     let result = result(&up, &settings);
     let goodputs = goodputs_mbps(&result);
@@ -97,15 +100,19 @@ fn queue_up_is_that_of_uploads_alone() {
 
 #[test]
 fn filter_of_acks_speeds_a_download_up_behind_a_slow_way_back() {
-    let of = |filter| {
+    let of = |profile: &str, filter| {
         let queue = format!("{{ kind = \"cake\", bandwidth = \"100 kbit/s\", ack_filter = \"{filter}\" }}");
-        let result = result(CELL, &[("wired.rate", "20 Mbit/s"), ("wired.queue_up", &queue)]);
+        let tcp = [("tcp.profile", profile), ("tcp.push_sends", "false")];
+        let settings = [("wired.rate", "20 Mbit/s"), ("wired.queue_up", queue.as_str()), tcp[0], tcp[1]];
+        let result = result(CELL, &settings);
         let filtered = result["nodes"][0]["wired_acks_filtered"].as_u64().unwrap();
         (goodputs_mbps(&result).iter().sum::<f64>(), filtered)
     };
-    let [off, on, aggressive] = ["off", "on", "aggressive"].map(of);
+    let [off, on, aggressive] = ["off", "on", "aggressive"].map(|filter| of("linux-6.12", filter));
     assert!(off.1 == 0 && on.1 > 100 && aggressive.1 > 100, "{off:?} {on:?} {aggressive:?}");
     assert!(on.0 > 1.2 * off.0 && aggressive.0 > 1.2 * off.0, "{off:?} {on:?} {aggressive:?}");
+    // ACKs of accurate ECN all stay, with the filter of Linux 7.3.4 too.
+    assert_eq!(of("linux-7.3", "on"), of("linux-7.3", "off"));
 }
 
 #[test]
@@ -155,4 +162,19 @@ fn saturated_source_feeds_a_shaper_at_its_rate() {
     let text = format!("{}{flow}", &CELL[..CELL.find("[[flow]]").unwrap()]);
     let goodputs = goodputs_mbps(&result(&text, &[("wired.queue", r#"{ kind = "cake", bandwidth = "20 Mbit/s" }"#)]));
     assert_near(goodputs[0], 20.0 * 1472.0 / 1514.0, 0.01, "saturated");
+}
+
+#[test]
+fn filter_that_accurate_ecn_leaves_without_work_is_a_caution() {
+    let warned = |profile: &str, filter: &str| {
+        let queue = format!("{{ kind = \"cake\", bandwidth = \"100 kbit/s\", ack_filter = \"{filter}\" }}");
+        let settings = [("wired.queue_up", queue.as_str()), ("tcp.profile", profile)];
+        let settings = settings.map(|(key, value)| (key.to_string(), value.to_string()));
+        let warnings = resolve(CELL, "cake.toml", &settings).unwrap().warnings();
+        warnings.iter().filter(|warning| warning.to_string().starts_with("ack_filter: ")).count()
+    };
+    assert_eq!(
+        [("linux", "on"), ("linux", "off"), ("linux-6.12", "on")].map(|(profile, filter)| warned(profile, filter)),
+        [1, 0, 0]
+    );
 }

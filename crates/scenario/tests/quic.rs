@@ -128,9 +128,9 @@ fn bulk_data_fills_the_air_as_over_tcp_in_both_directions() {
             ];
             number(&flow(&of), "goodput_bps")
         };
-        // 1 to 3 % of headers more than TCP's, and ACKs of 60 instead of 52 B.
+        // 1 to 3 % of headers more than TCP's, and ACKs of 60 instead of 64 B; TCP acknowledges the ends of sends besides.
         let (quic, tcp) = (goodput("quic"), goodput("tcp"));
-        between(quic / tcp, 0.93, 1.02);
+        between(quic / tcp, 0.93, 1.03);
     }
 }
 

@@ -21,7 +21,7 @@ pub enum Profile {
     Linux26,
     /// Linux 3.13, of early 2014.
     Linux313,
-    /// A current Linux kernel: [`Linux612`](Self::Linux612).
+    /// A current Linux kernel: [`Linux73`](Self::Linux73).
     Linux,
     /// Linux 6.12, of late 2024.
     Linux612,
@@ -48,7 +48,7 @@ impl Profile {
         (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
         (Profile::Linux26, "Linux 2.6.16 to 2.6.22, whose controllers TCP-Linux for ns-2 carries."),
         (Profile::Linux313, "Linux 3.13, of early 2014."),
-        (Profile::Linux, "A current Linux kernel: linux-6.12."),
+        (Profile::Linux, "A current Linux kernel: linux-7.3."),
         (Profile::Linux612, "Linux 6.12, of late 2024."),
         (Profile::Linux618, "Linux 6.18, of late 2025: receive windows of up to 32 MiB."),
         (Profile::Linux73, "Linux 7.3, of 2026: as 6.18, and asks for accurate ECN."),
@@ -62,7 +62,7 @@ impl Profile {
     /// The profile that this one stands for: `linux` is the one of a version, so that a result names it.
     pub fn concrete(self) -> Profile {
         match self {
-            Profile::Linux => Profile::Linux612,
+            Profile::Linux => Profile::Linux73,
             other => other,
         }
     }
@@ -86,7 +86,7 @@ impl Profile {
 
     /// Returns whether receive buffers grow to 32 MiB: since Linux 6.16 (commit 572be9bf9d0d).
     fn has_large_buffers(self) -> bool {
-        matches!(self, Profile::Linux618 | Profile::Linux73)
+        matches!(self.concrete(), Profile::Linux618 | Profile::Linux73)
     }
 
     /// A choice of congestion control with this stack's values for keys that the choice leaves out: the code of its
@@ -126,10 +126,9 @@ impl Profile {
             Profile::Ns2 => ns2(),
             Profile::Linux26 => linux_2_6(),
             Profile::Linux313 => linux_3_13(),
-            Profile::Linux | Profile::Linux612 => linux(),
             // Only the buffer of `receive_window = "autotune"` differs.
-            Profile::Linux618 => linux(),
-            Profile::Linux73 => linux_7_3(),
+            Profile::Linux612 | Profile::Linux618 => linux(),
+            Profile::Linux | Profile::Linux73 => linux_7_3(),
         }
     }
 }
@@ -176,6 +175,7 @@ fn ns2() -> Config {
         pacing: Pacing::Off,
         tso_deferral: false,
         min_burst: 1,
+        push_sends: false,
         // the queue of a node drops the excess without notice to the agent
         small_queue: SmallQueue::Off,
         local_drop: LocalDrop::Unnoticed,
@@ -254,6 +254,7 @@ fn linux_2_6() -> Config {
         undo: true,
         pacing: Pacing::Off,
         tso_deferral: false,
+        push_sends: false,
         // small queues came with 3.6; the drop of one's own packet was noticed already
         small_queue: SmallQueue::Off,
         // net.ipv4.tcp_ecn 0; no limit to answers; TCP_SYN_RETRIES 5
@@ -261,6 +262,7 @@ fn linux_2_6() -> Config {
         answer_interval: Duration::ZERO,
         arrival_rules: ArrivalRules::Linux313,
         syn_retries: Switch::On(5),
+        syn_linear_timeouts: None,
         slow_start_after_idle: true,
         ..linux()
     }
@@ -280,8 +282,10 @@ fn linux_3_13() -> Config {
         // FACK until reordering is seen; TLP since 3.10, F-RTO and PRR since 3.2; sch_fq came with 3.12
         loss_detection: LossDetection::Fack,
         tso_deferral: true,
+        push_sends: false,
         pacing: Pacing::Off,
         slow_start_after_idle: true,
+        syn_linear_timeouts: None,
         ..linux()
     }
 }
@@ -326,6 +330,8 @@ fn linux() -> Config {
         tso_deferral: true,
         // sysctl_tcp_min_tso_segs 2
         min_burst: 2,
+        // PSH on every TSO packet, since 5.5
+        push_sends: true,
         // tcp_small_queue_check; sk_pacing_shift 10, with mac80211 7
         small_queue: SmallQueue::On,
         // tcp_transmit_skb calls tcp_enter_cwr
@@ -371,7 +377,8 @@ fn linux() -> Config {
         // net.ipv4.tcp_retries2 15, tcp_syn_retries 6
         retries: Switch::On(15),
         syn_retries: Switch::On(6),
-        syn_linear_timeouts: None,
+        // net.ipv4.tcp_syn_linear_timeouts 4, since 6.5
+        syn_linear_timeouts: Some(4),
         user_timeout: Switch::Off,
         // net.ipv4.tcp_fin_timeout 60
         fin_timeout: Duration::from_secs(60),
@@ -388,8 +395,6 @@ fn linux_7_3() -> Config {
         ace_wraps: Some(AceWraps::Likely),
         ect_on_control: Some(true),
         ecn_fallback: Some(true),
-        // net.ipv4.tcp_syn_linear_timeouts 4, since 6.5
-        syn_linear_timeouts: Some(4),
         ..linux()
     }
 }
@@ -443,7 +448,8 @@ mod tests {
 
     #[test]
     fn a_current_profile_is_the_one_of_a_version() {
-        assert_eq!(Profile::Linux.config(), Profile::Linux612.config());
+        assert_eq!(Profile::Linux.config(), Profile::Linux73.config());
+        assert_eq!(Profile::Linux.concrete(), Profile::Linux73);
         for (profile, _) in Profile::ALL {
             assert_eq!(
                 profile.is_current(),
@@ -466,7 +472,7 @@ mod tests {
         let word = Value::text("autotune");
         let own = Value::Table(vec![("kind".into(), word.clone()), ("max".into(), Value::text("1 MiB"))]);
         for (profile, mib) in
-            [(Profile::Linux, 6), (Profile::Linux612, 6), (Profile::Linux618, 32), (Profile::Linux73, 32)]
+            [(Profile::Linux, 32), (Profile::Linux612, 6), (Profile::Linux618, 32), (Profile::Linux73, 32)]
         {
             assert_eq!(max(profile, &word), mib << 20, "{}", profile.word());
             assert_eq!(max(profile, &own), 1 << 20);

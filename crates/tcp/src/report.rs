@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_window_of_two_segments_is_the_peers() {
-        for profile in [Profile::Ns2, Profile::Linux] {
+        for profile in [Profile::Ns2, Profile::Linux612] {
             let mut config = profile.config();
             let payload = u64::from(config.payload_bytes());
             config.receive_window = ReceiveWindow::Fixed(Amount::Bytes(2 * payload));

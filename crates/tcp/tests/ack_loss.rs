@@ -110,7 +110,7 @@ fn it_goes_around_every_controller_with_a_window() {
         if algorithm.promise().loss != LossAnswer::Reduces {
             continue;
         }
-        let base = Profile::Linux.config();
+        let base = Profile::Linux612.config();
         let config = Config {
             congestion_control: algorithm.clone(),
             ack_loss: paper(),
@@ -137,7 +137,7 @@ fn found_of_many(service: Duration, share: f64, policy: AckPolicy) -> (f64, f64,
         ack_loss: never,
         ack: policy,
         tso_deferral: false,
-        ..Profile::Linux.config()
+        ..Profile::Linux612.config()
     };
     let mut world = World::alike(&config);
     world.service = service;

@@ -54,8 +54,12 @@ fn inflight(info: &Info) -> i64 {
 /// Steps of recovery compared, and those with another window than the twin's.
 fn compared(reduction: WindowReduction, seed: u64) -> (u32, u32) {
     let congestion_control = Algorithm::parse(&Value::text("newreno"), "cc").unwrap();
-    let config =
-        Config { window_reduction: reduction, congestion_control, tail_loss_probe: false, ..Profile::Linux.config() };
+    let config = Config {
+        window_reduction: reduction,
+        congestion_control,
+        tail_loss_probe: false,
+        ..Profile::Linux612.config()
+    };
     let (mut client, mut server) = (Endpoint::new(&config, 0), Endpoint::new(&config, 0));
     let mut random = Stream::new(seed, "losses", 0);
     let mut events: BTreeMap<(Time, u64), (bool, Segment)> = BTreeMap::new();

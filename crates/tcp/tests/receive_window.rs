@@ -130,7 +130,7 @@ fn a_tuned_window_begins_with_whole_segments_below_64_kib() {
 
 /// A bulk transfer over 100 ms and 100 Mbit/s; the largest window offered, and the bytes received in 10 s.
 fn transfer(receive_window: ReceiveWindow, timestamps: bool, reads: bool) -> (u64, u64) {
-    let base = lasthop_tcp::Profile::Linux.config();
+    let base = lasthop_tcp::Profile::Linux612.config();
     let server = Config { receive_window, timestamps, ..base.clone() };
     let mut world = World::new(&base, &server, [1, 2]);
     world.service = Duration::from_micros(120);

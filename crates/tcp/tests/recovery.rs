@@ -266,7 +266,7 @@ fn reordering_by_two_is_not_taken_for_loss() {
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    let mut world = World::alike(&Profile::Linux.config());
+    let mut world = World::alike(&Profile::Linux612.config());
     world.open(0);
     for _ in 0..100 {
         world.client.write(2000);
@@ -275,7 +275,7 @@ fn a_window_that_is_not_used_does_not_grow() {
     }
     assert_eq!(world.client.cwnd_segments(), 10.0);
     let mut unchecked =
-        World::alike(&Config { window_validation: lasthop_tcp::WindowValidation::Off, ..Profile::Linux.config() });
+        World::alike(&Config { window_validation: lasthop_tcp::WindowValidation::Off, ..Profile::Linux612.config() });
     unchecked.open(0);
     unchecked.client.write(2000);
     unchecked.transmit(End::Client);
@@ -286,7 +286,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 #[test]
 fn after_a_pause_the_window_starts_again() {
     for restart in [true, false] {
-        let mut world = World::alike(&Config { slow_start_after_idle: restart, ..Profile::Linux.config() });
+        let mut world = World::alike(&Config { slow_start_after_idle: restart, ..Profile::Linux612.config() });
         world.open(300 * 1448);
         world.run_for(Duration::from_secs(5));
         let before = world.client.cwnd_segments();
@@ -375,7 +375,7 @@ fn cubic_is_as_fast_as_reno_on_short_paths_and_faster_on_long_ones() {
         world.run_for(Duration::from_secs(1000));
         world.server.delivered_bytes() as f64
     };
-    let cubic = Profile::Linux.config();
+    let cubic = Profile::Linux612.config();
     let reno = Config { congestion_control: ns2().congestion_control, ..cubic.clone() };
     let short = rate(&cubic, ms(5), 0.01) / rate(&reno, ms(5), 0.01);
     assert!((0.8..1.3).contains(&short), "{short}");

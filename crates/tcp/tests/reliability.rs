@@ -164,7 +164,7 @@ proptest! {
 #[test]
 fn the_same_path_gives_the_same_segments() {
     let run = || {
-        let mut world = World::alike(&Profile::Linux.config());
+        let mut world = World::alike(&Profile::Linux612.config());
         world.path = path(Weather { seed: 7, loss: 0.1, twice: 0.1, late: 0.1, ends_after: 1000 });
         world.open(300_000);
         world.run_to_the_end();

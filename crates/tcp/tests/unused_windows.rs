@@ -15,7 +15,7 @@ fn seconds(n: u64) -> Duration {
 fn rfc7661() -> Config {
     let congestion_control = Algorithm::Newreno(newreno::Params::default());
     let window_validation = WindowValidation::Rfc7661;
-    Config { congestion_control, window_validation, slow_start_after_idle: false, ..Profile::Linux.config() }
+    Config { congestion_control, window_validation, slow_start_after_idle: false, ..Profile::Linux612.config() }
 }
 
 fn linux(slow_start_after_idle: bool) -> Config {

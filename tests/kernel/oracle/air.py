@@ -2,7 +2,7 @@
 
 Both carry the bulk flows of air.toml: the engine by its own endpoints, `lasthop emulate` by the sockets of a User Mode
 Linux guest in virtual time. What is kept of a run is what `Run` says. `air.py [NAME...]` runs these controllers, or all,
-and keeps what it found in recorded/air.json.
+and keeps what it found in recorded/SERIES/air.json.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from typing import Any
 
 import lasthop
 import numpy
-import ticks
+import versions
 from lasthop.kernel.emulation import find_kernel
 
 HERE = Path(__file__).parent
 SCENARIO = HERE / "air.toml"
-KEPT = HERE / "recorded" / "air.json"
 # By lasthop's names, the most used first.
 CONTROLS = (
     "cubic",
@@ -52,7 +51,7 @@ MARKING = (
     ),
 )
 # A guest takes a second or more for each of its own, the engine a tenth of one for all twenty.
-SEEDS = {"kernel": 3, "profile": 10}
+SEEDS = {"kernel": 10, "profile": 10}
 # Interval of queries for the kernel's windows; the engine reports the mean of such an interval.
 INTERVAL = "100ms"
 
@@ -85,7 +84,7 @@ def run(side: str, name: str, seeds: int, kernel: str, settings: Iterable[str] =
     on = ("--kernel", kernel, "--jobs", "1") if side == "kernel" else ()
     laid = [
         part
-        for text in (f"tcp.congestion_control={control}", *more, *ticks.settings(kernel), *settings)
+        for text in (f"tcp.congestion_control={control}", *more, *versions.settings(kernel), *settings)
         for part in ("--set", text)
     ]
     with tempfile.TemporaryDirectory() as folder:
@@ -120,13 +119,15 @@ def _runs(result: Any) -> Iterable[Run]:
 
 def main(names: list[str], kernel: str) -> None:
     """Runs controllers on both sides and keeps what they gave."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"controls": {}}
-    kept |= {"kernel": find_kernel(kernel).version, "hz": find_kernel(kernel).hz, "date": str(datetime.date.today())}
+    found = find_kernel(kernel)
+    file = versions.kept_file("air", found.version)
+    kept = json.loads(file.read_text()) if file.exists() else {"controls": {}}
+    kept |= {"kernel": found.version, "hz": found.hz, "date": str(datetime.date.today())}
     for name in names or CONTROLS:
         sides = {side: [asdict(it) for it in run(side, name, seeds, kernel)] for side, seeds in SEEDS.items()}
         kept["controls"][name] = sides
-        KEPT.parent.mkdir(exist_ok=True)
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(kept, indent=1) + "\n")
         means = {
             side: sum(it["up_bps"] + it["down_bps"] for it in runs) / len(runs) / 1e6 for side, runs in sides.items()
         }

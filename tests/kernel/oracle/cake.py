@@ -12,16 +12,15 @@ import json
 import os
 import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import mean
 
+import versions
 from guest import carried_out
 from lasthop.kernel.emulation import Kernel, find_kernel
 from order import Order
 from queues import RATE_BPS, Outcome, outcome, recorded, replayed
 from records import DATAGRAMS, PORT
 
-KEPT = Path(__file__).parent / "recorded" / "cake.json"
 REPLAYS = 5
 
 
@@ -113,14 +112,16 @@ def delays_of_flows(arrivals: list[tuple[int, int, int]], *sides: list[int | Non
 def main(names: list[str]) -> None:
     """Compares cases and keeps what came of it."""
     kernel = find_kernel(os.environ.get("LASTHOP_KERNEL", "own"))
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"cases": {}}
+    file = versions.kept_file("cake", kernel.version)
+    kept = json.loads(file.read_text()) if file.exists() else {"cases": {}}
     kept |= {"kernel": kernel.version, "date": str(datetime.date.today())}
     for name in names or CASES:
         theirs, ours, delays = compare(CASES[name], kernel, duration_s=20)
         sides = {"kernel": asdict(theirs), "ours": [asdict(it) for it in ours]}
         kept["cases"][name] = {**sides, "delay_mean_s": delays}
         kept["cases"] = {one: kept["cases"][one] for one in CASES if one in kept["cases"]}
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(kept, indent=1) + "\n")
         sys.stdout.write(f"{name}: {theirs}\n{' ' * len(name)}  {ours[0]}\n")
         sys.stdout.flush()
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy
-import ticks
+import versions
 from capture import sent_by
 from guest import carried_out
 from lasthop.kernel.emulation import Kernel, find_kernel
@@ -28,7 +28,6 @@ from records import segments
 
 HERE = Path(__file__).parent
 SCENARIO = HERE / "wire.toml"
-KEPT = HERE / "recorded" / "pacing.json"
 SERVER = "10.0.0.1"
 SEGMENT = 1448
 BURST_S = 20e-6
@@ -82,7 +81,7 @@ def by_kernel(kernel: Kernel, changes: dict[str, object]) -> list[tuple[int, int
 
 def by_profile(kernel: Kernel, changes: dict[str, object]) -> list[tuple[int, int]]:
     """What the server of the scenario hands to its wire, with ticks as this kernel's."""
-    settings = [*ticks.settings(kernel), *(f"{key}={value}" for key, value in changes.items())]
+    settings = [*versions.settings(kernel), *(f"{key}={value}" for key, value in changes.items())]
     laid = [part for text in settings for part in ("--set", text)]
     with tempfile.TemporaryDirectory() as folder:
         called = (sys.executable, "-m", "lasthop", "run", SCENARIO, "--seed", "1", "--pcap", folder, *laid)
@@ -110,7 +109,9 @@ def main() -> None:
         device: {sender: {span: asdict(it) for span, it in spans.items()} for sender, spans in senders.items()}
         for device, senders in found.items()
     }
-    KEPT.write_text(
+    file = versions.kept_file("pacing", kernel.version)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(
         json.dumps({"kernel": kernel.version, "date": str(datetime.date.today()), "devices": told}, indent=1) + "\n"
     )
     for device, senders in found.items():

@@ -1,7 +1,7 @@
 """Random paths: bulk flows of a kernel in virtual time beside the simulated ones, over the same air and the same wires.
 
 `paths.py` draws PATHS paths by the seed DRAW, or by the number that is given, carries each out on both sides and keeps the outcome in
-recorded/paths.json. It fails where the goodput of a path is out. `LASTHOP_KERNEL` names the kernel, whose version chooses the profile.
+recorded/SERIES/paths.json. It fails where the goodput of a path is out. `LASTHOP_KERNEL` names the kernel, whose version chooses the profile.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from typing import Any
 
 import lasthop
 from lasthop.kernel.emulation import find_kernel
+from versions import kept_file, profile_of
 
-KEPT = Path(__file__).parent / "recorded" / "paths.json"
 PATHS, SEEDS, DRAW = 20, 2, 1
-# From this version on Linux has the profile of that name.
-PROFILES = (((7, 0), "linux-7.3"), ((6, 18), "linux-6.18"), ((0, 0), "linux-6.12"))
 # A path beyond this is an outlier: two seeds of ten seconds leave about 2 %.
 OUTLIER = 0.05
 TEXT = """\
@@ -59,12 +57,6 @@ station = "*"
 direction = "{direction}"
 """
 QUEUES = ('kind = "fifo", limit = "100 packets"', 'kind = "codel"', 'kind = "fq_codel"', 'kind = "dualpi2"')
-
-
-def profile_of(version: str) -> str:
-    """The profile of a kernel."""
-    number = tuple(int(part) for part in version.split(".")[:2])
-    return next(name for since, name in PROFILES if number >= since)
 
 
 def drawn(seed: int, count: int, profile: str) -> Iterator[str]:
@@ -145,6 +137,8 @@ def main(arguments: list[str]) -> int:
     name = os.environ.get("LASTHOP_KERNEL", "own")
     version = find_kernel(name).version
     draw = int(arguments[0]) if arguments else DRAW
+    file = kept_file("paths", version)
+    file.parent.mkdir(exist_ok=True)
     kept: dict[str, Any] = {"kernel": version, "date": str(datetime.date.today()), "draw": draw, "paths": []}
     for text in drawn(draw, PATHS, profile_of(version)):
         path = {"text": text, "kernel": emulated(text, name), "ours": simulated(text)}
@@ -152,7 +146,7 @@ def main(arguments: list[str]) -> int:
         off = path["ours"]["goodput_bps"] / path["kernel"]["goodput_bps"] - 1
         sys.stdout.write(f"{text.partition(chr(10))[0]}: {100 * off:+.1f} % {path['kernel']} {path['ours']}\n")
         sys.stdout.flush()
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+        file.write_text(json.dumps(kept, indent=1) + "\n")
     out = outliers(kept["paths"])
     sys.stdout.write("".join(f"out: {each}\n" for each in out))
     return int(bool(out))

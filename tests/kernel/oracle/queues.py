@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy
-import ticks
+import versions
 from guest import carried_out
 from lasthop.kernel.emulation import Kernel, find_kernel
 from order import Order
@@ -26,7 +26,6 @@ from records import segments
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-KEPT = HERE / "recorded" / "queues.json"
 RATE_BPS = 20_000_000
 # The start, when windows open, is left out.
 FROM_S = 1.0
@@ -48,7 +47,9 @@ class Case:
     def told(self, kernel: Kernel) -> tuple[str, ...]:
         """Ours, with the timer of this kernel."""
         return (
-            self.ours if self.t_update_ms is None else (*self.ours, f"t_update={ticks.timer(self.t_update_ms, kernel)}")
+            self.ours
+            if self.t_update_ms is None
+            else (*self.ours, f"t_update={versions.timer(self.t_update_ms, kernel)}")
         )
 
 
@@ -153,12 +154,14 @@ def compare(case: Case, kernel: Kernel, duration_s: float, replays: int = REPLAY
 def main(names: list[str]) -> None:
     """Compares disciplines and keeps what came of it."""
     kernel = find_kernel(os.environ.get("LASTHOP_KERNEL", "own"))
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"disciplines": {}}
+    file = versions.kept_file("queues", kernel.version)
+    kept = json.loads(file.read_text()) if file.exists() else {"disciplines": {}}
     kept |= {"kernel": kernel.version, "hz": kernel.hz, "date": str(datetime.date.today())}
     for name in names or CASES:
         theirs, ours = compare(CASES[name], kernel, duration_s=20)
         kept["disciplines"][name] = {"kernel": asdict(theirs), "ours": [asdict(it) for it in ours]}
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(kept, indent=1) + "\n")
         sys.stdout.write(f"{name}: {theirs}\n{' ' * len(name)}  {ours[0]}\n")
         sys.stdout.flush()
 

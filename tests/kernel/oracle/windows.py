@@ -1,7 +1,7 @@
 """The receive window that grows by itself, of a kernel and of the `linux` profile over the same air.
 
 Both carry the download of download.toml. The windows that the station offers stand in the server's capture; how they
-grew is kept in recorded/windows.json.
+grew is kept in recorded/SERIES/windows.json.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy
-import ticks
+import versions
 from capture import sent_by
 from lasthop.kernel.emulation import find_kernel
 
 HERE = Path(__file__).parent
 SCENARIO = HERE / "download.toml"
-KEPT = HERE / "recorded" / "windows.json"
 STATION = "10.1.0.2"
 SIDES = ("kernel", "profile")
 
@@ -53,7 +52,7 @@ def captured(side: str, kernel: str, seed: int) -> Iterator[Path]:
     on = ("--kernel", kernel) if side == "kernel" else ()
     with tempfile.TemporaryDirectory() as folder:
         kept = ("--seed", str(seed), "--pcap", folder)
-        told = [part for text in ticks.settings(kernel) for part in ("--set", text)]
+        told = [part for text in versions.settings(kernel) for part in ("--set", text)]
         called = (sys.executable, "-m", "lasthop", command, SCENARIO, *on, *told, *kept)
         ended = subprocess.run(called, capture_output=True, text=True, check=False)
         if ended.returncode != 0:
@@ -91,7 +90,9 @@ def main() -> None:
         "date": str(datetime.date.today()),
         "windows": {side: asdict(it) for side, it in found.items()},
     }
-    KEPT.write_text(json.dumps(told, indent=1) + "\n")
+    file = versions.kept_file("windows", told["kernel"])
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(told, indent=1) + "\n")
     sys.stdout.write("".join(f"{side}: {it}\n" for side, it in found.items()))
 
 

@@ -43,9 +43,10 @@ impl<'a> Candidate<'a> {
         Candidate { promise, long_run, ..Candidate::new(algorithm.name(), build) }
     }
 
-    /// The configuration of its endpoints: a current Linux kernel.
+    /// The configuration of its endpoints: a Linux kernel whose segments all have the same payload, as without accurate ECN, and
+    /// of which every second one is acknowledged, as RFC 5681 supposes.
     pub fn config(&self) -> Config {
-        Profile::Linux.config()
+        Config { push_sends: false, ..Profile::Linux612.config() }
     }
 
     /// An endpoint with this controller.

@@ -189,11 +189,13 @@ fn ack_facts(header: &TcpHeader) -> AckFacts {
     }
     let of_ecn = TcpFlags::ECE.0 | TcpFlags::CWR.0 | TcpFlags::AE.0;
     let has_sack = header.options.is_some_and(|options| options.sack_blocks > 0);
+    let has_accecn = header.options.is_some_and(|options| options.accecn.is_some());
+    let accecn = if has_accecn { AckFacts::ACCECN } else { 0 };
     AckFacts {
         number: header.ack,
         connection,
         // ECE is bit 6 of the flags.
-        ecn_flags: ((header.flags & of_ecn) >> 6) as u8,
+        ecn_flags: ((header.flags & of_ecn) >> 6) as u8 | accecn,
         is_plain: !has_sack && header.flags & !of_ecn == TcpFlags::ACK.0,
     }
 }

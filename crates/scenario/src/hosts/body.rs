@@ -167,11 +167,12 @@ impl Spares {
 /// The data for a filter of ACKs, from a pure ACK.
 fn ack_facts(segment: &Segment, connection: u32) -> AckFacts {
     let ecn_flags = Flags::ECE | Flags::CWR | Flags::AE;
+    let accecn = if segment.accecn.is_some() { AckFacts::ACCECN } else { 0 };
     AckFacts {
         number: segment.ack.0,
         connection: connection as u16,
         // ECE is bit 6 of the flags.
-        ecn_flags: ((segment.flags.bits() & ecn_flags.bits()) >> 6) as u8,
+        ecn_flags: ((segment.flags.bits() & ecn_flags.bits()) >> 6) as u8 | accecn,
         is_plain: segment.sack.is_empty() && segment.flags.bits() & !ecn_flags.bits() == Flags::ACK.bits(),
     }
 }

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_registry::{Amount, Parameter};
+use lasthop_registry::{Amount, Parameter, Value};
+use lasthop_tcp::EcnUse;
 use lasthop_units::Dbm;
 use lasthop_wifi::phy::ModeId;
 
@@ -13,7 +14,7 @@ use super::flows::FlowSpec;
 use super::radio::FULL_PACKET;
 use super::wires::queue_of;
 use super::wording::{alike, named};
-use crate::description::{NodeQueue, UdpRate};
+use crate::description::{NodeQueue, TransportWord, UdpRate};
 use crate::diagnostic::Diagnostic;
 
 /// An IP packet of common size, as an MPDU of a QoS data frame.
@@ -86,6 +87,31 @@ impl ResolvedScenario {
             let who = named("flow", &over_quic, self.flows.len());
             let what = format!("queue \"{name}\": ACKs of {who} over QUIC are datagrams, which it treats as data");
             Diagnostic::warning(what, &over_quic)
+        })
+    }
+
+    /// A caution if a queue of CAKE that should filter ACKs is on the path of flows with accurate ECN, whose ACKs it leaves alone.
+    pub(super) fn caution_of_accurate_acks(&self) -> Option<Diagnostic> {
+        let of_tcp =
+            self.flows.iter().filter(|flow| flow.section.transport == TransportWord::Tcp && flow.quic.is_none());
+        let accurate = of_tcp.filter(|flow| flow.tcp.config.ecn == EcnUse::Accurate);
+        let names: Vec<&str> = accurate.map(|flow| flow.id.as_str()).collect();
+        let wired = [false, true].map(|up| queue_of(&self.description.wired, up));
+        let queues = self.nodes.iter().filter_map(|node| match &node.queue {
+            NodeQueue::Discipline(kind) => Some(kind),
+            NodeQueue::Backpressure => None,
+        });
+        let filters = queues.chain(wired).any(|kind| {
+            let value = kind.to_value();
+            let filter = value.as_ref().and_then(|value| value.get("ack_filter"));
+            filter.is_some_and(|filter| *filter != Value::text("off"))
+        });
+        (filters && !names.is_empty()).then(|| {
+            let who = named("flow", &names, self.flows.len());
+            let what = format!(
+                "ack_filter: CAKE leaves the ACKs of {who} alone, as in Linux, since they report marks by accurate ECN"
+            );
+            Diagnostic::warning(what, &names)
         })
     }
 

@@ -35,6 +35,7 @@ impl Config {
                 quiet.pacing = Pacing::Off;
                 quiet.tso_deferral = false;
                 quiet.min_burst = 1;
+                quiet.push_sends = false;
             }
         }
         if self.window_validation == WindowValidation::Rfc7661 {
@@ -48,7 +49,7 @@ impl Config {
     }
 
     /// Each key that another may switch off, with whether it is off already and the reason to switch it off.
-    fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, Idle); 14] {
+    fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, Idle); 15] {
         const LINUX: Idle =
             Idle("has no effect with recovery = \"rfc\"", "leave it out, or write recovery = \"linux\"");
         const RFC: Idle = Idle("has no effect with recovery = \"linux\"", "leave it out, or write recovery = \"rfc\"");
@@ -66,6 +67,7 @@ impl Config {
             ("pacing", self.pacing == quiet.pacing, LINUX),
             ("tso_deferral", self.tso_deferral == quiet.tso_deferral, LINUX),
             ("min_burst", self.min_burst == quiet.min_burst, LINUX),
+            ("push_sends", self.push_sends == quiet.push_sends, LINUX),
             ("newreno_impatient", self.newreno_impatient == quiet.newreno_impatient, RFC),
             ("slow_start_after_idle", self.slow_start_after_idle == quiet.slow_start_after_idle, KEPT),
             ("accecn_option", self.accecn_option == quiet.accecn_option, COUNT),
@@ -106,6 +108,7 @@ mod tests {
             ("window_reduction", Value::text("prr")),
             ("loss_detection", Value::text("rack")),
             ("min_burst", Value::Integer(2)),
+            ("push_sends", Value::Bool(true)),
         ];
         for (key, value) in given {
             let refused = read(Profile::Linux, &[("recovery", Value::text("rfc")), (key, value.clone())]).unwrap_err();

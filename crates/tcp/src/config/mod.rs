@@ -86,6 +86,9 @@ params! {
         pub tso_deferral: bool = true,
         /// Smallest number of segments in one send, where pacing and deferral make sends short; needs recovery linux.
         pub min_burst: u32 = 2,
+        /// Set PSH on the last segment of each send of several, as Linux does since 5.5, and not only at the end of a write:
+        /// a receiver that has read everything acknowledges it at once; needs recovery linux.
+        pub push_sends: bool = true,
         /// Limit on the data of a connection that waits below TCP, in the queue of its own host (TSQ): a duration at
         /// the rate of window and RTT or of the congestion control, but at least two segments and at most 4 MiB; "on":
         /// 8 ms (1/128 s), as in Linux for Wi-Fi interfaces; "off": all that the window allows. With the queue

@@ -131,12 +131,12 @@ impl Tuning {
         MemoryRoom { fits: self.fits(0), ceiling: self.ceiling, segment }
     }
 
-    /// Takes in data in order, up to `nxt`, where the last ACK offered a `window` of so many bytes: `rtt` if it echoes
-    /// a timestamp for the first time.
-    pub fn on_data(&mut self, now: Time, length: u32, rtt: Option<Duration>, all_read: bool, nxt: u64, window: u64) {
+    /// Takes in data in order, up to `nxt`, where the last ACK offered a `window` of so many bytes: `rtt` if it is a full
+    /// segment of this peer that echoes a timestamp for the first time.
+    pub fn on_data(&mut self, now: Time, rtt: Option<Duration>, all_read: bool, nxt: u64, window: u64) {
         match rtt {
-            Some(sample) if u64::from(length) >= self.mss => self.rtt.on_echo(sample, all_read),
-            _ => self.rtt.on_data(now, nxt, nxt + window),
+            Some(sample) => self.rtt.on_echo(sample, all_read),
+            None => self.rtt.on_data(now, nxt, nxt + window),
         }
     }
 

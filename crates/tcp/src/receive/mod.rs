@@ -444,7 +444,9 @@ impl Receiver {
         let offered = self.window_of_last_ack();
         let Some(tuning) = &mut self.tuning else { return };
         let nxt = self.reassembly.next();
-        tuning.on_data(now, text.length, text.rtt, all_read, nxt, offered);
+        // Options may take room from every segment, so that a full one is shorter than the agreed size.
+        let rtt = text.rtt.filter(|_| text.length >= self.schedule.full_segment());
+        tuning.on_data(now, rtt, all_read, nxt, offered);
         let waits = self.application != Application::Reads;
         let memory = tuning.measure(text.length, offered);
         if waits && text.length > 0 {

@@ -347,7 +347,10 @@ impl Sender {
         }
         let idle = self.board.is_empty();
         // Data cut short by the peer's window waits for it, or for the persist timer. [RFC 9293 §3.8.6.2.1]
-        let too_small = payload < wanted && payload < self.window.largest / 2 && !self.offered.is_let_go();
+        let too_small = payload < wanted
+            && payload < self.window.largest / 2
+            && !self.offered.is_let_go()
+            && nxt + payload != self.linux.send_end;
         let fits = || payload <= allowance(self) && self.burst > 0;
         (!too_small && (idle || fits())).then_some(Choice::New { payload: payload as u32, fin })
     }
@@ -410,7 +413,8 @@ impl Sender {
         self.offered.fin_sent |= fin;
         if payload > 0 {
             let nxt = self.board.nxt();
-            self.offered.on_sent(nxt, nxt + u64::from(payload), self.mss);
+            let end = nxt + u64::from(payload);
+            self.offered.on_sent(nxt, end, self.mss, end == self.linux.send_end);
         }
         let content = if fin { Content::Fin } else { Content::Data };
         self.board.push(now, payload + u32::from(fin), content, stamp)

@@ -296,18 +296,26 @@ impl ByteStream {
         if !is_short_tail || self.closed || self.released {
             return false;
         }
+        self.holds_part(una, nxt)
+    }
+
+    /// True if less than a full segment waits for more.
+    pub fn holds_part(&self, una: u64, nxt: u64) -> bool {
         let short_outstanding = self.short_end > una && self.short_end <= nxt;
         self.delay.cork || self.more || (self.delay.nagle && una < nxt && short_outstanding)
     }
 
-    /// Notes a segment with data, sent for the first time.
-    pub fn on_sent(&mut self, start: u64, end: u64, mss: u32) {
+    /// Notes a segment with data, sent for the first time; `ends_send`: as the last of several.
+    pub fn on_sent(&mut self, start: u64, end: u64, mss: u32, ends_send: bool) {
         if end - start < u64::from(mss) {
             self.short_end = end;
         }
+        if ends_send {
+            self.pushed.push_back(end);
+        }
         while let Some(first) = self.pieces.front_mut().filter(|first| first.cut_after(first.start) <= end) {
             let (cut, is_pushed) = first.take_first();
-            if is_pushed && cut == end {
+            if is_pushed && cut == end && !ends_send {
                 self.pushed.push_back(end);
             }
             if cut == first.end {
@@ -325,7 +333,7 @@ impl ByteStream {
 
     /// True if the segment that ends there carries PSH.
     pub fn is_pushed(&self, end: u64) -> bool {
-        self.pushed.binary_search(&end).is_ok()
+        self.pushed.back().is_some_and(|&last| end <= last) && self.pushed.binary_search(&end).is_ok()
     }
 }
 
@@ -348,9 +356,9 @@ mod tests {
     fn the_last_segment_of_a_write_is_pushed() {
         let mut stream = stream(&[(2500, Write::default())]);
         assert_eq!(stream.unsent_in_piece(1), 2500);
-        stream.on_sent(1, 1001, MSS);
-        stream.on_sent(1001, 2001, MSS);
-        stream.on_sent(2001, 2501, MSS);
+        stream.on_sent(1, 1001, MSS, false);
+        stream.on_sent(1001, 2001, MSS, false);
+        stream.on_sent(2001, 2501, MSS, false);
         assert_eq!([1001, 2001, 2501].map(|end| stream.is_pushed(end)), [false, false, true]);
         stream.on_acknowledged(2501);
         assert!(!stream.is_pushed(2501));
@@ -368,9 +376,9 @@ mod tests {
     fn one_short_segment_may_be_outstanding() {
         let mut stream = stream(&[(1400, Write::default())]);
         stream.set_delay(Delay { nagle: true, cork: false });
-        stream.on_sent(1, 1001, MSS);
+        stream.on_sent(1, 1001, MSS, false);
         assert!(!stream.delays(1, 1001, 400, MSS), "the first short one follows a full one");
-        stream.on_sent(1001, 1401, MSS);
+        stream.on_sent(1001, 1401, MSS, false);
         stream.write(300, Write::default(), 1401, MSS, WINDOW);
         assert!(stream.delays(1, 1401, 300, MSS));
         assert!(!stream.delays(1401, 1401, 300, MSS), "all is acknowledged");
@@ -463,7 +471,7 @@ mod tests {
                     }
                     assert_eq!(stream.piece_is_closed(nxt), model.pieces[0].3);
                     let length = stream.unsent_in_piece(nxt).min(u64::from(MSS));
-                    stream.on_sent(nxt, nxt + length, MSS);
+                    stream.on_sent(nxt, nxt + length, MSS, false);
                     let (end, push) = model.send(nxt, u64::from(MSS));
                     nxt += length;
                     assert_eq!((nxt, stream.is_pushed(nxt)), (end, push));
@@ -481,7 +489,7 @@ mod tests {
         for bytes in [100_000_000_000, 2_147_483_647_000_000, u64::MAX] {
             let mut stream = stream(&[(bytes, Write::default())]);
             assert_eq!((stream.pieces.len(), stream.end), (3, bytes.saturating_add(1).min(FOREVER)));
-            stream.on_sent(1, 1001, MSS);
+            stream.on_sent(1, 1001, MSS, false);
             assert_eq!(stream.unsent_in_piece(1001), 29_000);
         }
     }

@@ -13,7 +13,7 @@ pub fn ms(n: u64) -> Duration {
 
 /// A current Linux with segments of 1000 bytes and no timestamps, so that numbers are round.
 pub fn linux() -> Config {
-    Config { mss: Some(Bytes(u64::from(MSS))), timestamps: false, ..Profile::Linux.config() }
+    Config { mss: Some(Bytes(u64::from(MSS))), timestamps: false, ..Profile::Linux612.config() }
 }
 
 /// The same with the rules of the standards.

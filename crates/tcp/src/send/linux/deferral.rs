@@ -144,7 +144,23 @@ impl Sender {
             }
         }
         self.linux.released = self.send_limit();
+        self.linux.send_end = if self.config.push_sends { self.end_of_send() } else { 0 };
         false
+    }
+
+    /// Where the send that is let go ends, if it has several segments; else 0. A part of a segment at the end of the peer's
+    /// window goes with it, unless a short segment is out. [RFC 896]
+    fn end_of_send(&self) -> u64 {
+        let (nxt, mss) = (self.board.nxt(), u64::from(self.mss));
+        let allowed = self.bytes_of(self.linux.released.min(self.room_segments()));
+        let offered = self.piece().bytes.min(self.room().by_peer);
+        let part = offered % mss;
+        let bytes = match (allowed <= offered, self.offered.holds_part(self.board.una(), nxt)) {
+            (true, _) => allowed,
+            (false, true) => offered - part,
+            (false, false) => offered,
+        };
+        if bytes > mss { nxt + bytes } else { 0 }
     }
 
     fn timing(&self, now: Time) -> Timing {

@@ -114,6 +114,8 @@ pub(crate) struct Linux {
     pub permission: Permission,
     /// segments that the present send may still contain
     pub(super) released: u32,
+    /// where the present send ends, if it has several segments and its last carries PSH; else 0
+    pub(super) send_end: u64,
     pub timer: Timer,
     /// the timer stands for a probe after new data that went out at this time in the present event
     pub(super) probe_set_at: Option<Time>,
@@ -144,6 +146,7 @@ impl Linux {
             timeouts: 0,
             permission: Permission::default(),
             released: 0,
+            send_end: 0,
             timer: Timer::default(),
             probe_set_at: None,
             min_rtt: MinRtt::default(),
@@ -158,6 +161,7 @@ impl Linux {
     /// Starts a new event: the decision to send is made again.
     pub fn release_nothing(&mut self) {
         self.released = 0;
+        self.send_end = 0;
         self.probe_set_at = None;
     }
 
