@@ -115,7 +115,7 @@ def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:
     found = windows.compare(NAME, seed=2)
     assert found["profile"].offered_bytes == found["kernel"].offered_bytes
     assert found["profile"].after_flight_bytes == found["kernel"].after_flight_bytes
-    # Where 32 MiB are allowed, it still grows at the end of the download.
+    # One that may have 32 MiB still grows at the end of the download.
     largest = tables.GROWING if is_from(kernel.version, 6, 16) else tables.WINDOW
     assert found["profile"].final_bytes == pytest.approx(found["kernel"].final_bytes, rel=largest)
     assert found["profile"].half_s == pytest.approx(found["kernel"].half_s, rel=0.1)

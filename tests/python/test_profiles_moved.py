@@ -37,7 +37,7 @@ def as_if_run_with(out, version):
 
 
 def test_a_result_of_today_has_no_warning(command, tmp_path):
-    for number, text in enumerate(["", '[tcp]\nprofile = "linux"\n', '[tcp]\nprofile = "linux-6.12"\n']):
+    for number, text in enumerate(["", '[tcp]\nprofile = "linux"\n', '[tcp]\nprofile = "linux-7.3"\n']):
         out = stored(command, tmp_path / str(number), SCENARIO + text)
         assert lasthop.read(out).moved == []
 
@@ -48,7 +48,7 @@ def test_a_moved_name_is_a_warning(command, tmp_path):
         as_if_run_with(out, "linux-6.18")
         result = lasthop.read(out)
         (warning,) = result.moved
-        assert 'tcp.profile = "linux" was "linux-6.18" when this was run and is "linux-6.12" now' in warning
+        assert 'tcp.profile = "linux" was "linux-6.18" when this was run and is "linux-7.3" now' in warning
         assert result.warnings[-1] == warning
     printed = command("compare", str(out), str(tmp_path / "0" / "file.toml"))
     assert f"warning: {out}: {warning}" in printed.stderr
@@ -56,7 +56,7 @@ def test_a_moved_name_is_a_warning(command, tmp_path):
 
 
 def test_a_version_that_is_named_has_not_moved(command, tmp_path):
-    out = stored(command, tmp_path / "a", SCENARIO + '[tcp]\nprofile = "linux-6.12"\n')
+    out = stored(command, tmp_path / "a", SCENARIO + '[tcp]\nprofile = "linux-7.3"\n')
     as_if_run_with(out, "linux-6.18")
     assert lasthop.read(out).moved == []
 

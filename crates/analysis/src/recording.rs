@@ -140,5 +140,6 @@ pub(crate) fn passes(
         sack_blocks: blocks,
         sack: segment.sack[0],
         packet,
+        packet_bytes: None,
     })
 }

@@ -88,9 +88,9 @@ pub struct AckFacts {
 }
 
 impl AckFacts {
-    /// Of `ecn_flags`: AE.
+    /// AE, among `ecn_flags`. [RFC 9768 §3.1]
     pub const AE: u8 = 1 << 2;
-    /// Of `ecn_flags`: the ACK has the option of accurate ECN. [RFC 9768 §3.2.3]
+    /// The ACK has the option of accurate ECN, among `ecn_flags`. [RFC 9768 §3.2.3]
     pub const ACCECN: u8 = 1 << 3;
 
     /// Returns whether it acknowledges more than an ACK `before` it of the same connection, under the same ECN flags.

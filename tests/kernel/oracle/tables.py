@@ -30,7 +30,7 @@ from versions import kept_files
 from page import put
 
 GOODPUT, DELAY, DROPS, WINDOW, GAP = 0.05, 0.10, 0.15, 0.01, 0.05
-# Of the last window, where it still grows at the end of the download.
+# Of a last window that still grows at the end of the download.
 GROWING, DOWNLOAD_S = 0.05, 4
 
 AIR = """\

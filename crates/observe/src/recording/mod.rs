@@ -287,6 +287,7 @@ impl Tape {
             again,
             up: facts.sent == (facts.host == Host::Station),
             packet: Serial(facts.packet),
+            packet_bytes: facts.packet_bytes,
         });
     }
 

@@ -54,6 +54,7 @@ mod tests {
             sack_blocks: 0,
             sack: None,
             packet: 0,
+            packet_bytes: None,
         }
     }
 

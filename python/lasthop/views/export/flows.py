@@ -11,6 +11,8 @@ from ...data.runs import Run
 
 # Bytes of IPv4 and TCP headers without options, and of the timestamps option of segments other than a SYN.
 HEADERS, TIMESTAMPS = 40, 12
+# Of the option of accurate ECN, filled up to whole words, in every segment without SACK.
+ACCECN = 12
 
 
 class TcpFlow(NamedTuple):
@@ -20,7 +22,7 @@ class TcpFlow(NamedTuple):
     station: str
     # The host of the data: station or server.
     sender: str
-    # Payload of a full segment.
+    # Payload of a full segment, in which windows are counted.
     payload_bytes: int
     timestamps_bytes: int
     syn_option_bytes: int
@@ -94,11 +96,13 @@ def _flow(id_: str, station: str, direction: str, section: Mapping[str, Any]) ->
     # On a SYN: MSS, window scale, SACK permitted and timestamps, filled up to whole words.
     syn = 4 + 3 * section["window_scaling"] + 2 * section["sack"] + 10 * section["timestamps"]
     mss = section.get("mss")
+    counts = section["ecn"] == "accurate" and section.get("accecn_option") in ("full", "persist")
+    payload = _bytes(mss) if mss is not None else _bytes(section["packet_size"]) - HEADERS - timestamps
     return TcpFlow(
         id_,
         station,
         "station" if direction == "up" else "server",
-        _bytes(mss) if mss is not None else _bytes(section["packet_size"]) - HEADERS - timestamps,
+        payload - ACCECN * counts,
         timestamps,
         (syn + 3) // 4 * 4 if on_wire else 0,
         on_wire,

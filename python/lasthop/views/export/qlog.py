@@ -34,7 +34,7 @@ BUFFER_BYTES = 1 << 23
 CONNECTIONS = 1 << 8
 SEGMENT = (
     *("t_ns", "flow", "connection", "host", "sent", "seq", "ack", "len", "flags"),
-    *("sack_blocks", "sack_left", "sack_right", "again", "packet"),
+    *("sack_blocks", "sack_left", "sack_right", "again", "packet", "packet_bytes"),
 )
 WINDOW = ("t_ns", "flow", "cwnd_segments", "ssthresh_segments", "flight_bytes", "ca_state")
 RTT = ("t_ns", "flow", "rtt_ns")
@@ -57,6 +57,7 @@ class Segment(NamedTuple):
     sack_right: int | None
     again: bool | None
     packet: int
+    packet_bytes: int | None
 
 
 class Opened(NamedTuple):
@@ -312,9 +313,11 @@ class End:
         if acked:
             blocks = json.dumps(ranges(acked), separators=(",", ":"))
             frames.append(f'{{"frame_type":"ack","acked_ranges":{blocks}}}')
+        # A capture's recording does not have them.
+        length = row.packet_bytes or flow.packet_bytes(row.len, row.flags & SYN, row.sack_blocks)
         data = (
             f'{{"header":{{"packet_type":"1RTT","packet_number":{row.packet}}},'
-            f'"raw":{{"length":{flow.packet_bytes(row.len, row.flags & SYN, row.sack_blocks)},"payload_length":{row.len}}},'
+            f'"raw":{{"length":{length},"payload_length":{row.len}}},'
             f'"frames":[{",".join(frames)}]}}'
         )
         name = "transport:packet_sent" if row.sent else "transport:packet_received"
