@@ -186,8 +186,10 @@ pub struct BssConfig {
     pub multi_user: Option<MultiUser>,
     /// the choice of the stations that such PPDUs serve
     pub scheduler: SchedulerKind,
-    /// whether stations report their queues in units of 256 bytes, as before 802.11ax
-    pub counts_queue_in_256_bytes: bool,
+    /// whether it asks its stations as ns-3 does: lengths of queues are in units of 256 bytes, come in QoS Nulls alone and are
+    /// forgotten after 20 ms; triggers for them and for data have the lowest basic rate; QoS Nulls have the mode of data; a station
+    /// of whose A-MPDU no answer came sends a BlockAckReq when it is triggered; access requests are counted from the latest access
+    pub asks_as_ns3: bool,
     /// parameters of a station's functions for a time after a triggered PPDU, by access category; `None`: its own
     pub mu_edca: Option<[Option<MuEdca>; 4]>,
 }
@@ -267,7 +269,7 @@ impl BssConfig {
             whole_frames: false,
             multi_user: None,
             scheduler: SchedulerKind::default(),
-            counts_queue_in_256_bytes: false,
+            asks_as_ns3: false,
             mu_edca: None,
         }
     }

@@ -70,9 +70,13 @@ impl<B: Send + 'static> Medium<B> {
             let start = self.start_of_part(ppdu, part, user);
             let phy = self.layout.phy_of(part.from);
             let triggered = ppdu.from() != ppdu.initiator;
-            let is_null = ppdu.kind == PpduKind::Ampdu && user.psdu.lengths.is_empty();
+            let kind = match start.kind {
+                PpduKind::Ampdu if triggered && user.is_request() => PpduKind::BlockAckReq,
+                PpduKind::Ampdu if user.psdu.lengths.is_empty() => PpduKind::QosNull,
+                kind => kind,
+            };
             let start = PpduStart {
-                kind: if is_null { PpduKind::QosNull } else { start.kind },
+                kind,
                 mpdus: start.mpdus.max(1),
                 unit: Some(Unit { tones: ru.tones(), place: user.unit, users: self.exchanges[ppdu.exchange].units }),
                 rate: phy.rate_on_ru(part.mode, ru, triggered),
@@ -234,6 +238,10 @@ impl<B: Send + 'static> Medium<B> {
         let (node, sender) = (ppdu.from(), &self.senders[user.sender.index()]);
         let agreement = || &sender.agreements[user.psdu.agreement as usize];
         match ppdu.kind {
+            PpduKind::Ampdu if user.is_request() => {
+                let (node, tid, start) = (user.psdu.part.from, agreement().tid, agreement().originator.start);
+                env.detail(now, Detail::Requests { node, tid, start });
+            }
             PpduKind::Ampdu if user.psdu.lengths.is_empty() => {}
             PpduKind::Ampdu => {
                 let node = user.psdu.part.from;

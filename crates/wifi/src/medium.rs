@@ -651,7 +651,7 @@ fn users_of(layout: &Layout, nodes: &[NodeConfig], seed: u64) -> Vec<Users> {
                 stations.iter().map(of).collect()
             };
             let contenders = of.random_access.map_or_else(Vec::new, contends);
-            Users::new(stations, bss.counts_queue_in_256_bytes, contenders, bss.scheduler.build(context))
+            Users::new(stations, bss.asks_as_ns3, contenders, bss.scheduler.build(context))
         })
         .collect()
 }

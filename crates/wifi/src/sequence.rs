@@ -253,7 +253,7 @@ impl<B: Send + 'static> Medium<B> {
                 let sender = &mut self.senders[id.index()];
                 sender.receive_ampdu(now, *id, psdu, &received.decoded, &mut self.books, env);
                 let answer = if psdu.is_legacy { PpduKind::Ack } else { PpduKind::BlockAck };
-                self.note_backlog(ppdu, to);
+                self.note_backlog(now, ppdu, to);
                 return Some(self.response(answer, ppdu, to));
             }
             (PpduKind::BlockAckReq, To::One(to)) if decoded => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cell::{Load, MediumConfig, Seen, config, fifos, phy as plain_phy, run_load};
+use lasthop_observe::detail::{Detail, PpduKind};
 use lasthop_observe::{NodeId, Outcome, Record};
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, Duration, Time};
@@ -193,6 +194,133 @@ fn a_triggered_station_keeps_its_backoff_and_its_window() {
     let ppdus = on_air(&seen);
     assert!(ppdus.iter().any(|p| p.2 == [0; 4]) && ppdus.iter().any(|p| p.2 == [1, 2, 3, 4]));
     assert!(ppdus.iter().any(|p| p.2.len() == 1 && p.2[0] != 0), "own exchanges as well");
+}
+
+/// The name of a kind of PPDU in [`orders_of_frames`], with the number of its parts.
+fn word(kind: PpduKind, parts: usize) -> String {
+    let name = match kind {
+        PpduKind::Ampdu => "data",
+        PpduKind::BlockAck => "BA",
+        PpduKind::BlockAckReq => "BAR",
+        PpduKind::MuBar => "MU-BAR",
+        PpduKind::Bsrp => "BSRP",
+        PpduKind::Trigger => "trigger",
+        PpduKind::MultiStaBlockAck => "M-BA",
+        PpduKind::QosNull => "null",
+        other => panic!("{other:?} has no place here"),
+    };
+    if parts > 1 { format!("{name} x{parts}") } else { name.to_owned() }
+}
+
+/// The kinds of PPDUs, those a SIFS apart in one sequence, and the start and sender of each sequence.
+fn sequences(seen: &Seen) -> Vec<(u64, u32, Vec<String>)> {
+    let mut all: Vec<(u64, u64, u32, PpduKind, usize)> = Vec::new();
+    for (at, detail) in &seen.details {
+        let Detail::PpduStarts(start) = detail else { continue };
+        let (from, until) = (at.as_nanos(), (*at + start.airtime).as_nanos());
+        match all.last_mut() {
+            Some(last) if last.0 == from && last.3 == start.kind => last.4 += 1,
+            _ => all.push((from, until, start.node.0, start.kind, 1)),
+        }
+    }
+    let mut sequences: Vec<(u64, u32, Vec<String>)> = Vec::new();
+    let mut end = 0;
+    for (from, until, node, kind, parts) in all {
+        match sequences.last_mut() {
+            Some(last) if from == end + 16_000 => last.2.push(word(kind, parts)),
+            _ => sequences.push((from, node, vec![word(kind, parts)])),
+        }
+        end = until;
+    }
+    sequences
+}
+
+/// The orders that `wifi-mac-ofdma` of ns-3 expects of 802.11ax: three acknowledgements of downlink data, with and without a TXOP limit
+/// in which the answers to a BSRP are followed by a trigger for data, each without MU EDCA, with AIFSN 0 and with AIFSN 10.
+#[test]
+fn orders_of_frames_are_those_of_the_standard() {
+    let downlink = [
+        (Acknowledge::Bar, "data x4, BA, BAR, BA, BAR, BA, BAR, BA"),
+        (Acknowledge::MuBar, "data x4, MU-BAR, BA x4"),
+        (Acknowledge::Aggregated, "data x4, BA x4"),
+    ];
+    for (acknowledge, down) in downlink {
+        for limit in [Duration::ZERO, Duration::from_micros(5632)] {
+            for aifsn in [None, Some(0), Some(10)] {
+                let what = format!("{acknowledge:?}, TXOP limit {limit}, MU EDCA {aifsn:?}");
+                let asks = MultiUser { acknowledge, uplink: true, holds_stations: aifsn == Some(0), ..on() };
+                let mut config = cell(4, Some(asks));
+                for node in &mut config.nodes {
+                    let ChannelAccess::Edca(all) = &mut node.access else { panic!("it has EDCA") };
+                    all.iter_mut().for_each(|of| of.txop_limit = limit);
+                }
+                let timer = Duration::from_nanos(255 * 8_192_000);
+                let of = |aifsn| MuEdca { aifsn, cw_min: 15, cw_max: 1023, timer };
+                config.bss[0].mu_edca = aifsn.map(|aifsn| [Some(of(aifsn)); 4]);
+                let saturated = (0..5).map(|node| (NodeId(node), BE)).collect();
+                let load = Load { saturated, packet_bytes: PACKET, keep_details: true, ..Load::default() };
+                let seen = run_load(config, &load, Duration::from_millis(1500));
+                // Other orders are collisions, or of fewer stations.
+                let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+                let all = sequences(&seen);
+                for (_, _, kinds) in all.iter().filter(|of| of.1 == 0) {
+                    *counts.entry(kinds.join(", ")).or_default() += 1;
+                }
+                let count = |order: &str| counts.get(order).copied().unwrap_or(0);
+                assert!(count(down) > 3, "{what}: {counts:?}");
+                let (asked, given) = ("BSRP, null x4", "trigger, data x4, M-BA");
+                if limit == Duration::ZERO {
+                    assert!(count(asked) > 3 && count(given) > 3, "{what}: {counts:?}");
+                } else {
+                    assert!(count(&format!("{asked}, {given}")) > 3, "{what}: {counts:?}");
+                    assert_eq!(count(asked), 0, "{what}: {counts:?}");
+                }
+                // After its first triggered data a station does not contend, contends with these parameters, or as before.
+                let own = all.iter().filter(|of| of.1 != 0 && of.0 > 100_000_000).count();
+                match aifsn {
+                    Some(0) => assert_eq!(own, 0, "{what}"),
+                    _ => assert!(own > 10, "{what}: {own}"),
+                }
+            }
+        }
+    }
+}
+
+/// With AIFSN 0 and triggers more often than the timer nobody but the access point contends, so that
+/// ```text
+/// S = 4 N L / (AIFS + 7.5 slots + trigger + SIFS + PPDU + SIFS + acknowledgement)
+///
+/// N: MPDUs of L bits that fit into the longest PPDU;    7.5 slots: mean backoff of CWmin 15
+/// ```
+#[test]
+fn throughput_under_mu_edca_is_the_triggered_data_over_the_cycle() {
+    let asks = MultiUser {
+        holds_stations: true,
+        uplink: true,
+        bsrp: false,
+        access_request: Some(Duration::from_millis(2)),
+        ..on()
+    };
+    let mut config = cell(4, Some(asks));
+    config.bss[0].scheduler = SchedulerKind::default();
+    let timer = Duration::from_nanos(13 * 8_192_000);
+    config.bss[0].mu_edca = Some([Some(MuEdca { aifsn: 0, cw_min: 15, cw_max: 1023, timer }); 4]);
+    let seen = saturated(config, &[1, 2, 3, 4], 20_000);
+    let phy = phy();
+    let mode = phy.mode_of_mcs(11).unwrap();
+    let overhead = phy.ru_overhead(&[mode; 4], Ru::Tones242, true);
+    let data = phy.whole_symbols(Duration::from_micros(5484) - overhead);
+    // An MPDU of 1544 bytes with its delimiter and padding, but for the padding of the last.
+    let mpdus = (phy.longest_on_ru(mode, Ru::Tones242, data, true).0 + 2) / 1544;
+    // 28 + 4 * 6 bytes and 22 + 4 * 36 at 24 Mbit/s, of which a symbol of 4 us has 96 bits; 22 bits besides.
+    let legacy = |bytes: u64| 20.0 + 4.0 * (8 * bytes + 22).div_ceil(96) as f64;
+    let ppdu = (overhead + data).as_nanos() as f64 / 1e3;
+    let cycle_us = 16.0 + 3.0 * 9.0 + 7.5 * 9.0 + legacy(52) + 16.0 + ppdu + 16.0 + legacy(166);
+    let expected = 4.0 * mpdus as f64 * 12_000.0 / cycle_us;
+    // The first seconds have the contention before the first trigger.
+    let sent = seen.arrived.iter().filter(|(at, _)| *at > 1_000_000_000).count();
+    let found = sent as f64 * 12_000.0 / 19e6;
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found} Mbit/s, {expected} expected");
 }
 
 #[test]

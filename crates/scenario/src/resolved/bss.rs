@@ -61,7 +61,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             whole_frames: false,
             multi_user,
             scheduler: scheduler.unwrap_or_default(),
-            counts_queue_in_256_bytes: bss.compat == Compat::Ns3,
+            asks_as_ns3: bss.compat == Compat::Ns3,
             mu_edca: mu_edca_of(bss, &path)?,
             phy: Arc::new(phy),
         };

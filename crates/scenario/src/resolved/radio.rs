@@ -194,7 +194,7 @@ impl ResolvedScenario {
         warnings.extend(self.caution_of_accurate_acks());
         if self.first_bss().compat == Compat::Ns3 {
             warnings.push(Diagnostic::warning(
-                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS, its senders another DIFS after their ACK timeouts; TXOP limits of best effort and background are zero, and a BlockAckReq follows an A-MPDU without answer; who missed the preamble of an OFDM PPDU notices it from the level of preambles on",
+                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS, its senders another DIFS after their ACK timeouts; TXOP limits of best effort and background are zero, and a BlockAckReq follows an A-MPDU without answer; who missed the preamble of an OFDM PPDU notices it from the level of preambles on; reports of queues come in QoS Nulls alone and are forgotten after 20 ms",
                 &[],
             ));
         }

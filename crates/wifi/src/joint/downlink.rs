@@ -25,7 +25,11 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
         // Otherwise it has counted a post-backoff.
+        let by = self.functions[id.index()].by;
+        self.note_users(by, |users| users.accessed = now);
         let contended = asks || self.senders[id.index()].is_backlogged();
+        // With ns-3, BlockAckReqs are no turns of the scheduler.
+        let contended = contended && (asks || !self.owes_request(id));
         if let Some(trigger) = contended.then(|| self.trigger(now, id, exchange)).flatten() {
             return Some(trigger);
         }
@@ -54,13 +58,20 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
         let FunctionFacts { by, may_announce, .. } = self.functions[id.index()];
-        self.note_users(by, |users| users.scheduler.on_turn(now, Turn::Queue));
+        if !(self.layout.bss_of(by).asks_as_ns3 && self.senders[id.index()].owes_request(agreement)) {
+            self.note_users(by, |users| users.scheduler.on_turn(now, Turn::Queue));
+        }
         let first = Grant::first(by, now, self.exchanges[exchange].txop_ends);
         let ppdu = self.first_data(now, exchange, may_announce, &Grant { agreement: Some(agreement), ..first }, env);
         let station = self.senders[id.index()].station_of(agreement);
         let bytes = self.exchanges[exchange].user.psdu.lengths.iter().map(|bytes| u64::from(*bytes)).sum();
         self.note_users(by, |users| users.grants(now, station, bytes));
         ppdu
+    }
+
+    /// Returns whether an access point that asks as ns-3 does has a BlockAckReq to send.
+    fn owes_request(&self, id: FunctionId) -> bool {
+        self.layout.bss_of(self.functions[id.index()].by).asks_as_ns3 && self.senders[id.index()].owes_any_request()
     }
 
     /// Data for the station of an agreement and others, as the scheduler chooses.
@@ -85,7 +96,9 @@ impl<B: Send + 'static> Medium<B> {
             return alone;
         }
         let others = sender.others(station, users.stations(), users.in_turn(Order::Downlink));
-        if others.is_empty() {
+        // With ns-3, data for one go as those for several do.
+        let least = if bss.asks_as_ns3 { 1 } else { 2 };
+        if others.len() + 1 < least {
             return alone;
         }
         let mode = sender.mode_of(station).unwrap_or_else(|| bss.phy.allowed_modes()[0]);
@@ -104,7 +117,7 @@ impl<B: Send + 'static> Medium<B> {
         let chosen: Vec<Waiting> = chosen.iter().map(|user| waiting[*user]).collect();
         let bytes = || chosen.iter().take(served).map(|user| sender.waiting(user.station, 64)).sum::<u64>();
         let are_few = of.least_bytes.is_some_and(|least| bytes() < least.0);
-        let wanted = if served < 2 || are_few { &chosen[..chosen.len().min(1)] } else { &chosen[..] };
+        let wanted = if served < least || are_few { &chosen[..chosen.len().min(1)] } else { &chosen[..] };
         let mut agreements = Vec::new();
         for user in wanted {
             if agreements.len() == served.max(1) {
@@ -119,7 +132,7 @@ impl<B: Send + 'static> Medium<B> {
         }
         let (ru, served) = units(phy.channel_width(), most, agreements.len());
         agreements.truncate(served);
-        if agreements.len() < 2 {
+        if agreements.len() < least {
             return Chosen::One(agreements.first().copied().unwrap_or(first));
         }
         let users = self.data_of_several(now, exchange, (by, &agreements, ru, of.acknowledge), env);
@@ -134,7 +147,9 @@ impl<B: Send + 'static> Medium<B> {
             })
             .collect();
         self.note_users(by, |users| users.have_turn(now, Turn::Queue, &stations));
-        Chosen::Several(self.downlink_ppdu(now, exchange, users, of.acknowledge))
+        let ppdu = self.downlink_ppdu(now, exchange, users, of.acknowledge);
+        self.note_users(by, |users| users.has_sent(ppdu.airtime, &stations));
+        Chosen::Several(ppdu)
     }
 
     /// Fills the PSDUs of agreements for units of a size; returns the users, who may be fewer.
@@ -188,7 +203,7 @@ impl<B: Send + 'static> Medium<B> {
         let of = &mut self.exchanges[exchange];
         let (by, ru) = (of.by, users[0].ru);
         let phy = self.layout.phy_of(by);
-        if users.len() == 1 {
+        if users.len() == 1 && !self.layout.bss_of(by).asks_as_ns3 {
             // The data of the others did not fit.
             of.serve(users, Plan::Single);
             return of.user.psdu.ppdu(now, phy.sifs(), exchange);

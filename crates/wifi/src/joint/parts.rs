@@ -27,7 +27,17 @@ impl User {
 
     /// Returns whether its latest PPDU was decoded and had data, which an acknowledgement answers.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        self.has_heard() && !self.psdu.lengths.is_empty()
+        self.has_heard() && !self.is_null()
+    }
+
+    /// Returns whether it answers a trigger with a BlockAckReq.
+    pub(crate) fn is_request(&self) -> bool {
+        self.psdu.kind == PpduKind::BlockAckReq && self.psdu.lengths.is_empty()
+    }
+
+    /// Returns whether it has neither data nor a BlockAckReq.
+    pub(crate) fn is_null(&self) -> bool {
+        self.psdu.lengths.is_empty() && !self.is_request()
     }
 
     /// The cause of an acknowledgement that did not come: the loss of the data, or of the acknowledgement.
@@ -93,6 +103,9 @@ impl<B: Send + 'static> Medium<B> {
     /// Passes data that have arrived to the recipients.
     pub(super) fn take_up_data(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
         let of = &self.exchanges[ppdu.exchange];
+        for user in of.users().filter(|user| user.has_heard() && user.is_request()) {
+            self.senders[user.sender.index()].receive_block_ack_req(now, &user.psdu, &mut self.books, env);
+        }
         for user in of.users().filter(|user| user.has_heard() && !user.psdu.lengths.is_empty()) {
             let (id, decoded) = (user.sender, &user.received.decoded);
             self.senders[id.index()].receive_ampdu(now, id, &user.psdu, decoded, &mut self.books, env);

@@ -16,13 +16,15 @@ use crate::medium::{Errand, Medium};
 use crate::multi_user::random_access::Contender;
 use crate::multi_user::scheduler::{Around, Offer, Turn, Waiting, Won};
 use crate::multi_user::{MultiUser, Order, Plan, shares, sizes, units};
-use crate::phy::{ModeId, Phy, Ru, RuPart};
+use crate::phy::{ModeId, Phy, Ru, RuPart, frame_size};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::rate_control::FrameInfo;
 use crate::sender::psdu::Psdu;
 
 /// Bytes that a station is given time for if nothing is known of its queue.
 const UNKNOWN_BACKLOG: u64 = 2000;
+/// The same with ns-3: `UlPsduSize` of its `RrMultiUserScheduler`.
+const NS3_UNKNOWN_BACKLOG: u64 = 500;
 
 impl<B: Send + 'static> Medium<B> {
     /// The trigger that an access point sends now, if it serves stations rather than its own queue.
@@ -35,6 +37,7 @@ impl<B: Send + 'static> Medium<B> {
             return None;
         }
         let (has_data, users) = (self.senders[id.index()].is_backlogged(), &mut self.users[bss]);
+        users.forget(now);
         let turn = users.scheduler.turn(&Won { now, has_data, reported: &users.reported });
         match turn {
             Turn::Queue => None,
@@ -115,9 +118,11 @@ impl<B: Send + 'static> Medium<B> {
         let (ru, served) = units(phy.channel_width(), of.max_users, users.stations().len() + open_units(of));
         let open = open_units(of).min(served - 1);
         let stations: Vec<NodeId> = users.in_turn(Order::Question).take(served - open).collect();
-        let null = RuPart { mode: slowest(phy), ru, psdu: sizes::QOS_NULL };
-        let answers = phy.he_tb_duration(&vec![null; served]);
-        let users = self.asked_users(by, &stations, ru);
+        let mode = self.mode_of_nulls(now, by, &stations);
+        let phy = self.layout.phy_of(by);
+        let answers = phy.he_tb_duration(&vec![RuPart { mode, ru, psdu: sizes::QOS_NULL }; served]);
+        let mut users = self.asked_users(by, &stations, ru);
+        users.iter_mut().for_each(|user| user.psdu.part.mode = mode);
         self.exchanges[exchange].serve(users, Plan::Questions);
         self.open_units(exchange, (by, &stations, ru), open);
         let bytes = sizes::bsrp(stations.len() as u64 + u64::from(open > 0));
@@ -138,14 +143,16 @@ impl<B: Send + 'static> Medium<B> {
         of: &MultiUser,
     ) -> Option<Ppdu> {
         let users = &self.users[self.layout.node(by).bss as usize];
-        let wanted: Vec<NodeId> = users.in_turn(Order::Uplink).filter(|s| !of.bsrp || users.backlog(*s) > 0).collect();
+        let asks_all = !of.bsrp && !self.layout.bss_of(by).asks_as_ns3;
+        let is_wanted = |s: &NodeId| asks_all || users.backlog(*s) > 0 || users.is_unknown(*s);
+        let wanted: Vec<NodeId> = users.in_turn(Order::Uplink).filter(is_wanted).collect();
         let mut waiting: Vec<Waiting> = wanted.iter().filter_map(|station| self.waits_at(now, *station, by)).collect();
         self.users[self.layout.node(by).bss as usize].keep_first_rank(&mut waiting);
         if waiting.is_empty() {
             return None;
         }
         let phy = &*self.layout.bss_of(by).phy;
-        let others = phy.difs() + self.several_last(by, sizes::basic_trigger(4)) * 2 + phy.sifs() * 2;
+        let others = phy.difs() + self.trigger_lasts(by, sizes::basic_trigger(4)) * 2 + phy.sifs() * 2;
         let longest = self.layout.bss_of(by).aggregation?.max_duration;
         let around = Around { longest, one: others, several: others };
         let offer = Offer { now, phy, waiting: &waiting, most: of.max_users, around, is_known: of.bsrp };
@@ -170,7 +177,7 @@ impl<B: Send + 'static> Medium<B> {
         let bytes = sizes::basic_trigger(asked.len() as u64 + u64::from(open > 0));
         let answer =
             self.several_last(by, sizes::multi_sta_block_ack((asked.len() + open) as u64, phy.block_ack_window()));
-        let around = self.several_last(by, bytes) + phy.sifs() * 2 + answer;
+        let around = self.trigger_lasts(by, bytes) + phy.sifs() * 2 + answer;
         let limits = self.layout.bss_of(by).aggregation?;
         let longest = limits.max_duration.min(phy.max_ppdu_duration(modes[0]));
         let left = |ends| left_of_txop(at, ends, around).min(longest);
@@ -194,14 +201,34 @@ impl<B: Send + 'static> Medium<B> {
     /// Data of a station, as far as its access point knows, in the mode that this orders: the one of its own data to the
     /// station, as with ns-3.
     fn waits_at(&mut self, now: Time, station: NodeId, by: NodeId) -> Option<Waiting> {
+        let mode = self.ordered_mode(now, station, by);
+        let users = &self.users[self.layout.node(by).bss as usize];
+        let (place, known) = (users.place_of(station)?, users.backlog(station));
+        let unknown = if self.layout.bss_of(by).asks_as_ns3 { NS3_UNKNOWN_BACKLOG } else { UNKNOWN_BACKLOG };
+        Some(Waiting { station, place, mode, bytes: if known > 0 { known } else { unknown } })
+    }
+
+    /// The mode that an access point orders for the data of a station.
+    fn ordered_mode(&mut self, now: Time, station: NodeId, by: NodeId) -> ModeId {
         let (_, link) = self.layout.way(by, station);
         let info = FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0, packet: 0 };
         let mode = self.links.control(link).rates_for(&info).first();
         let phy = self.layout.phy_of(by);
-        let mode = if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) };
-        let users = &self.users[self.layout.node(by).bss as usize];
-        let (place, known) = (users.place_of(station)?, users.backlog(station));
-        Some(Waiting { station, place, mode, bytes: if known > 0 { known } else { UNKNOWN_BACKLOG } })
+        if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) }
+    }
+
+    /// The mode of triggers for data and for lengths of queues.
+    fn mode_of_triggers(&self, by: NodeId) -> ModeId {
+        let phy = self.layout.phy_of(by);
+        if self.layout.bss_of(by).asks_as_ns3 {
+            return phy.lowest_basic_mode();
+        }
+        phy.control_response_mode(fastest(phy))
+    }
+
+    /// Time on the air of such a trigger.
+    fn trigger_lasts(&self, by: NodeId, bytes: Bytes) -> Duration {
+        self.layout.phy_of(by).ppdu_duration(self.mode_of_triggers(by), bytes)
     }
 
     /// Time on the air of a frame of an access point for several stations.
@@ -213,8 +240,7 @@ impl<B: Send + 'static> Medium<B> {
     /// A trigger, which reserves the medium for `then` after a SIFS.
     fn trigger_ppdu(&self, at: Time, exchange: ExchangeId, kind: PpduKind, bytes: Bytes, then: Duration) -> Ppdu {
         let of = &self.exchanges[exchange];
-        let phy = self.layout.phy_of(of.by);
-        let mode = phy.control_response_mode(fastest(phy));
+        let (phy, mode) = (self.layout.phy_of(of.by), self.mode_of_triggers(of.by));
         let airtime = phy.ppdu_duration(mode, bytes);
         let Part { link, .. } = of.user.psdu.part;
         let first = Part { from: of.by, to: To::Nobody, link, mode, bytes: bytes.0 as u32, ru: None };
@@ -240,14 +266,14 @@ impl<B: Send + 'static> Medium<B> {
             }
             (PpduKind::Ampdu, Plan::Questions) => {
                 self.note_random_access(ppdu);
-                let any = self.take_up_reports(ppdu);
+                let any = self.take_up_reports(now, ppdu);
                 let next = self.data_after_reports(now, ppdu);
                 next.or_else(|| self.end_uplink(now, ppdu, any, env))
             }
             (PpduKind::Ampdu, _) => {
                 self.note_random_access(ppdu);
                 self.take_up_data(now, ppdu, env);
-                let any = self.take_up_reports(ppdu);
+                let any = self.take_up_reports(now, ppdu);
                 let next = self.multi_sta_block_ack(now, ppdu);
                 next.or_else(|| self.end_uplink(now, ppdu, any, env))
             }
@@ -280,7 +306,7 @@ impl<B: Send + 'static> Medium<B> {
         let answering = self.answering(now, asks);
         let phy = self.layout.phy_of(by);
         let of = &mut self.exchanges[asks.exchange];
-        let (mode, count) = (slowest(phy), of.units as usize);
+        let (mode, count) = (of.user.psdu.part.mode, of.units as usize);
         let part = RuPart { mode, ru: of.user.ru, psdu: sizes::QOS_NULL };
         let airtime = phy.he_tb_duration(&vec![part; count]);
         for (user, _) in of.users_mut().zip(&answering).filter(|(_, answers)| **answers) {
@@ -319,26 +345,42 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Notes how much is left at a station whose data `ap` has decoded, as their QoS Control fields say.
     #[inline(always)]
-    pub(crate) fn note_backlog(&mut self, data: &Ppdu, ap: NodeId) {
+    pub(crate) fn note_backlog(&mut self, now: Time, data: &Ppdu, ap: NodeId) {
         if !self.users[self.layout.node(ap).bss as usize].stations().is_empty() && data.from() != ap {
-            self.note_backlog_of(data, ap);
+            self.note_backlog_of(now, data, ap);
         }
     }
 
     #[inline(never)]
-    fn note_backlog_of(&mut self, data: &Ppdu, ap: NodeId) {
-        let left = self.exchanges[data.exchange].user.queued;
-        self.note_users(ap, |users| users.reports(data.from(), left));
+    fn note_backlog_of(&mut self, now: Time, data: &Ppdu, ap: NodeId) {
+        if !self.layout.bss_of(ap).asks_as_ns3 {
+            let left = self.exchanges[data.exchange].user.queued;
+            self.note_users(ap, |users| users.reports(now, data.from(), left));
+        }
     }
 
     /// Notes the lengths that have arrived; returns whether any has.
-    fn take_up_reports(&mut self, ppdu: &Ppdu) -> bool {
-        let heard = self.exchanges[ppdu.exchange].users().filter(|user| user.has_heard());
-        let arrived: Vec<(NodeId, u64)> = heard.filter_map(|user| Some((user.station()?, user.queued))).collect();
-        for &(station, bytes) in &arrived {
-            self.note_users(ppdu.initiator, |users| users.reports(station, bytes));
+    fn take_up_reports(&mut self, now: Time, ppdu: &Ppdu) -> bool {
+        let by_nulls_alone = self.layout.bss_of(ppdu.initiator).asks_as_ns3;
+        let heard = || self.exchanges[ppdu.exchange].users().filter(|user| user.has_heard());
+        let reports = |user: &&User| !by_nulls_alone || user.is_null();
+        let arrived: Vec<(NodeId, u64)> =
+            heard().filter(reports).filter_map(|user| Some((user.station()?, user.queued))).collect();
+        let any = heard().next().is_some();
+        for (station, bytes) in arrived {
+            self.note_users(ppdu.initiator, |users| users.reports(now, station, bytes));
         }
-        !arrived.is_empty()
+        any
+    }
+
+    /// The mode of QoS Nulls that are sent together: the slowest; with ns-3 the slowest in which these stations would send data.
+    fn mode_of_nulls(&mut self, now: Time, by: NodeId, stations: &[NodeId]) -> ModeId {
+        let slow = slowest(self.layout.phy_of(by));
+        if !self.layout.bss_of(by).asks_as_ns3 {
+            return slow;
+        }
+        let modes: Vec<ModeId> = stations.iter().map(|station| self.ordered_mode(now, *station, by)).collect();
+        modes.into_iter().min().unwrap_or(slow)
     }
 
     /// The trigger for data that follows reports in the same TXOP, if one has room.
@@ -378,6 +420,13 @@ impl<B: Send + 'static> Medium<B> {
                 let Some(agreement) = sender.choose_agreement(now, &self.layout, &mut self.books, env) else {
                     continue;
                 };
+                if bss.asks_as_ns3 && sender.owes_request(agreement) {
+                    sender.begin_on_ru(station, agreement, &mut psdu);
+                    (psdu.kind, psdu.part.mode) = (PpduKind::BlockAckReq, mode);
+                    psdu.part.bytes = frame_size::BLOCK_ACK_REQ.0 as u32;
+                    sent = Some(SenderId(id));
+                    break;
+                }
                 if !sender.goes_with_others(agreement) {
                     continue;
                 }
@@ -448,16 +497,17 @@ impl<B: Send + 'static> Medium<B> {
     /// Ends an uplink exchange: MPDUs whose acknowledgement came are done, the others are tried again.
     fn end_uplink(&mut self, now: Time, last: &Ppdu, any: bool, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let of = &self.exchanges[last.exchange];
-        // It acknowledges MPDUs that have arrived.
+        // It acknowledges MPDUs that have arrived, and answers BlockAckReqs.
         let came = |user: &User| {
-            last.kind == PpduKind::MultiStaBlockAck && user.has_heard() && user.received.decoded.contains(&true)
+            let acknowledges = user.is_request() || user.received.decoded.contains(&true);
+            last.kind == PpduKind::MultiStaBlockAck && user.has_heard() && acknowledges
         };
-        let results: Vec<(bool, SenderId, bool)> =
-            of.users().map(|user| (!user.psdu.lengths.is_empty(), user.sender, came(user))).collect();
-        for (place, (_, sender, came)) in results.into_iter().enumerate().filter(|(_, (sent, ..))| *sent) {
+        let results: Vec<(bool, SenderId, bool, bool)> =
+            of.users().map(|user| (!user.is_null(), user.sender, came(user), user.is_request())).collect();
+        for (place, (_, sender, came, asks)) in results.into_iter().enumerate().filter(|(_, (sent, ..))| *sent) {
             self.settle_user(now, last, place, came, env);
             let function = FunctionId(sender.0);
-            if came {
+            if came && !asks {
                 self.use_mu_edca(now, function, env);
             }
             if !self.refill(now, function, env) && !self.has_errand(function) {
@@ -467,7 +517,7 @@ impl<B: Send + 'static> Medium<B> {
         }
         let by = last.initiator;
         let users = &mut self.users[self.layout.node(by).bss as usize];
-        if !users.has_reports() {
+        if !users.may_have_data() {
             users.scheduler.on_turn(now, Turn::Data);
         } else if users.scheduler.asks_on() {
             self.add_errand(by, Errand::Question);
@@ -507,6 +557,11 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn asks_stations(&mut self, now: Time, bss: usize, env: &mut impl Environment<B>) {
         let (ap, of) = (self.layout.bss[bss].ap, self.layout.bss[bss].multi_user);
         let Some(interval) = of.and_then(|of| of.access_request) else { return };
+        let since = if self.layout.bss[bss].asks_as_ns3 { self.users[bss].accessed } else { now };
+        if since < now && now.since(since) < interval {
+            env.schedule(since + interval, MediumEvent::AsksStations(bss as u32));
+            return;
+        }
         env.schedule(now + interval, MediumEvent::AsksStations(bss as u32));
         self.add_errand(ap, Errand::Question);
         self.request_access(now, self.layout.node(ap).function_of(0), env);

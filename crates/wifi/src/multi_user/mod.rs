@@ -16,6 +16,9 @@ pub use random_access::RandomAccess;
 use scheduler::{Scheduler, Turn, Waiting};
 pub use settings::{Acknowledge, MultiUser};
 
+/// Lifetime of a report at an access point of ns-3: `BsrLifetime` of its `ApWifiMac`.
+const NS3_LIFETIME: Duration = Duration::from_millis(20);
+
 /// EDCA parameters of a station for some time after a triggered PPDU [802.11ax-2021 §26.2.7].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MuEdca {
@@ -43,6 +46,12 @@ pub(crate) struct Users {
     stations: Vec<NodeId>,
     /// bytes that each has reported last
     pub(crate) reported: Vec<u64>,
+    /// time of that report, if reports are forgotten; `None`: nothing is known of its queue
+    heard: Vec<Option<Time>>,
+    /// the time after which a report is forgotten; `None`: never
+    lifetime: Option<Duration>,
+    /// time of the latest use of the medium by the access point
+    pub(crate) accessed: Time,
     /// place of the station that is next in turn, by [`Order`]
     turns: [usize; 3],
     /// how they report
@@ -58,13 +67,14 @@ pub(crate) struct Users {
 impl Users {
     pub(crate) fn new(
         stations: Vec<NodeId>,
-        is_plain: bool,
+        as_ns3: bool,
         contenders: Vec<Contender>,
         scheduler: Box<dyn Scheduler>,
     ) -> Users {
-        let queue_size = if is_plain { QueueSize::Plain } else { QueueSize::Scaled };
-        let (reported, ranks) = (vec![0; stations.len()], Vec::new());
-        Users { reported, stations, turns: [0; 3], queue_size, contenders, ranks, scheduler }
+        let queue_size = if as_ns3 { QueueSize::Plain } else { QueueSize::Scaled };
+        let (reported, heard, ranks) = (vec![0; stations.len()], vec![None; stations.len()], Vec::new());
+        let (lifetime, accessed) = (as_ns3.then_some(NS3_LIFETIME), Time::ZERO);
+        Users { reported, heard, lifetime, accessed, stations, turns: [0; 3], queue_size, contenders, ranks, scheduler }
     }
 
     /// The stations that take part.
@@ -100,10 +110,20 @@ impl Users {
         self.contenders.get_mut(place)
     }
 
-    /// The stations, from the one whose turn it is on.
-    pub(crate) fn in_turn(&self, of: Order) -> impl Iterator<Item = NodeId> + '_ {
+    /// The stations in the order of the scheduler, or from the one whose turn it is on.
+    pub(crate) fn in_turn(&self, of: Order) -> impl Iterator<Item = NodeId> + use<> {
         let (before, from) = self.stations.split_at(self.turns[of as usize].min(self.stations.len()));
-        from.iter().chain(before).copied()
+        let order = match self.scheduler.order() {
+            Some(order) => order.into_iter().map(|place| self.stations[place]).collect(),
+            None => [from, before].concat(),
+        };
+        order.into_iter()
+    }
+
+    /// Notes a downlink PPDU of several stations.
+    pub(crate) fn has_sent(&mut self, airtime: Duration, stations: &[(NodeId, u64)]) {
+        let places: Vec<usize> = stations.iter().filter_map(|(station, _)| self.place_of(*station)).collect();
+        self.scheduler.on_downlink(airtime, &places);
     }
 
     /// The station after `last` comes next.
@@ -113,10 +133,33 @@ impl Users {
     }
 
     /// Notes the bytes that a station has reported.
-    pub(crate) fn reports(&mut self, station: NodeId, bytes: u64) {
+    pub(crate) fn reports(&mut self, now: Time, station: NodeId, bytes: u64) {
         if let Some(place) = self.place_of(station) {
             self.reported[place] = self.queue_size.bytes(self.queue_size.field(bytes));
+            self.heard[place] = Some(now);
         }
+    }
+
+    /// Forgets reports at the end of their lifetime.
+    pub(crate) fn forget(&mut self, now: Time) {
+        let Some(lifetime) = self.lifetime else { return };
+        for (heard, reported) in self.heard.iter_mut().zip(&mut self.reported) {
+            *heard = heard.filter(|at| now.since(*at) < lifetime);
+            if heard.is_none() {
+                *reported = 0;
+            }
+        }
+    }
+
+    /// Returns whether nothing is known of a station's queue, since its report was forgotten or none has come. Where reports are not
+    /// forgotten, a station without one has an empty queue.
+    pub(crate) fn is_unknown(&self, station: NodeId) -> bool {
+        self.lifetime.is_some() && self.place_of(station).is_some_and(|place| self.heard[place].is_none())
+    }
+
+    /// Returns whether any station is worth a trigger for data: it has reported some, or nothing is known.
+    pub(crate) fn may_have_data(&self) -> bool {
+        self.has_reports() || (self.lifetime.is_some() && self.heard.contains(&None))
     }
 
     /// Bytes that a station has reported.
@@ -135,7 +178,8 @@ impl Users {
         for &(station, bytes) in stations {
             self.grants(now, station, bytes);
         }
-        let last = if self.scheduler.serves_in_turn() { stations.last() } else { stations.first() };
+        // Others were chosen out of turn.
+        let last = stations.first();
         let order = if turn == Turn::Queue { Order::Downlink } else { Order::Uplink };
         last.into_iter().for_each(|(station, _)| self.has_served(order, *station));
     }
@@ -233,7 +277,7 @@ mod tests {
         assert_eq!(order(&users), [8, 3, 5]);
         users.has_served(Order::Uplink, NodeId(8));
         assert_eq!(order(&users), [3, 5, 8]);
-        users.reports(NodeId(5), 1);
+        users.reports(Time::ZERO, NodeId(5), 1);
         assert_eq!((users.backlog(NodeId(5)), users.backlog(NodeId(4)), users.has_reports()), (256, 0, true));
     }
 

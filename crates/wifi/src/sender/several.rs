@@ -25,6 +25,17 @@ impl<B> Sender<B> {
         !self.prepares() && !of.is_legacy && of.originator.request_due.is_none()
     }
 
+    /// Returns whether a BlockAckReq of an agreement is due, which comes before its MPDUs.
+    pub(crate) fn owes_request(&self, agreement: usize) -> bool {
+        let of = &self.agreements[agreement];
+        !self.prepares() && !of.is_legacy && of.originator.request_due.is_some()
+    }
+
+    /// Returns whether a BlockAckReq of any agreement is due.
+    pub(crate) fn owes_any_request(&self) -> bool {
+        (0..self.agreements.len()).any(|place| self.owes_request(place))
+    }
+
     /// The mode in which a station was served last.
     pub(crate) fn mode_of(&self, station: NodeId) -> Option<ModeId> {
         self.agreements.iter().find(|of| of.station == station && of.largest_mpdu > 0).map(|of| of.mode)

@@ -32,6 +32,18 @@ impl Alternation {
         if self.of.bsrp && asks { Turn::Question } else { Turn::Data }
     }
 
+    /// Queue, question and data one after another if there are packets in the queue, otherwise questions; without questions, data in
+    /// their place.
+    pub(super) fn in_order(&self, won: &Won<'_>) -> Turn {
+        match self.last {
+            _ if !won.has_data && self.of.bsrp => Turn::Question,
+            _ if !won.has_data => Turn::Data,
+            Turn::Data => Turn::Queue,
+            Turn::Queue if self.of.bsrp => Turn::Question,
+            Turn::Queue | Turn::Question => Turn::Data,
+        }
+    }
+
     /// Returns whether stations are asked for the lengths of their queues now: by the interval, and after each downlink
     /// exchange if MU EDCA keeps them from contending, since their answers to downlink data wait for a trigger.
     pub(super) fn is_due(&self, now: Time) -> bool {
@@ -40,10 +52,6 @@ impl Alternation {
         }
         let interval = self.of.access_request.unwrap_or(ASKED_AGAIN);
         self.asked.is_none_or(|at| now.since(at) >= interval)
-    }
-
-    pub(super) fn last(&self) -> Turn {
-        self.last
     }
 
     pub(super) fn note(&mut self, now: Time, turn: Turn) {

@@ -114,10 +114,14 @@ pub trait Scheduler: Send {
         let _ = (now, place, bytes);
     }
 
-    /// Returns whether the next turn begins after the last station served; otherwise after the first, since others were
-    /// chosen out of turn.
-    fn serves_in_turn(&self) -> bool {
-        false
+    /// Called with the airtime of a downlink PPDU, and the places of its stations, which have equal units.
+    fn on_downlink(&mut self, airtime: Duration, places: &[usize]) {
+        let _ = (airtime, places);
+    }
+
+    /// The places of all stations in the order in which they are asked and served; `None`: in turn.
+    fn order(&self) -> Option<Vec<usize>> {
+        None
     }
 
     /// Returns whether the access point contends for another question as long as stations report data.

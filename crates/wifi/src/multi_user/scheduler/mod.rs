@@ -16,7 +16,7 @@ registry! {
     pub enum SchedulerKind as "multi_user_scheduler" {
         /// The station whose turn it is by the queue, with those whose data take about as long.
         airtime => Airtime: source "—", status "promises";
-        /// As ns-3's: as many as there are, in turn; questions after each downlink exchange.
+        /// As ns-3's: as many as there are, by credits; after each downlink exchange a question, after that data.
         ns3_rr => Ns3Rr: source "ns-3.44", status "against ns-3.44";
         /// The stations with the highest rates in relation to their throughputs.
         proportional_fair => ProportionalFair: source "Viswanath, Tse, Laroia 2002", status "shares against the closed form";
