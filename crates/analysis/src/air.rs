@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_observe::{LinkId, Outcome, Record};
 use lasthop_units::{Duration, Time};
+use lasthop_wire::ieee80211::BlockAck;
 
+use crate::aids::Aids;
 use crate::announcement::Announcement;
 use crate::attempts::Attempts;
 use crate::bounds::{Bounds, Kept};
@@ -23,7 +25,7 @@ use crate::events::{Event, Events};
 use crate::hidden::Sensed;
 use crate::modes::{LatestExchange, Tried};
 use crate::mpdus::Mpdus;
-use crate::parts::{Part, Parts};
+use crate::parts::{Part, Parts, TOGETHER};
 use crate::ppdu::{Kind, Ppdu};
 use crate::recording::{self, Ends};
 use crate::site::{Site, id};
@@ -57,6 +59,8 @@ pub(crate) struct Air {
     latest_ends: BTreeMap<u32, Time>,
     /// of the latest PPDU of several users
     parts: Parts,
+    /// the numbers of stations that answers to several name
+    stations: Aids,
     pub bounds: Bounds,
 }
 
@@ -100,6 +104,7 @@ impl Air {
             announced: None,
             latest_ends: BTreeMap::new(),
             parts: Parts::default(),
+            stations: Aids::default(),
         }
     }
 
@@ -213,6 +218,12 @@ impl Air {
         let to = site.node_of.get(&ppdu.receiver).copied();
         let told = ppdu.transmitter.and_then(|mac| site.node_of.get(&mac)).copied();
         let path = match ppdu.kind {
+            _ if ppdu.is_for_several() => {
+                if !self.answer_several(&ppdu, told, lasting.end, events) {
+                    ppdu.acked.clear();
+                }
+                Path { from: told, to: None, link: None }
+            }
             _ if ppdu.is_unread_answer() => {
                 self.forget(told, to, events);
                 Path { from: told, to, link: told.zip(to).and_then(|(from, to)| site.link(from, to)) }
@@ -225,6 +236,7 @@ impl Air {
             self.tally.count_ppdu(&ppdu, known, (path.from, path.link));
         }
         self.tally.is_cut_off |= ppdu.is_cut_off;
+        self.stations.learn(&ppdu, (path.from, to));
         let part = ppdu.unit.filter(|_| lasting.is_known).map(|unit| {
             let (channel, Path { from, link, .. }) = (channel_of(&ppdu, site), path);
             Part { start: lasting.start, end: lasting.end, unit, channel, kind: ppdu.kind, node: from, link }
@@ -237,7 +249,7 @@ impl Air {
             None if lasting.is_known => self.occupy(&ppdu, lasting, path, site, events),
             None => {}
         }
-        let waits = ppdu.wants_answer && path.from.is_some() && path.to.is_some();
+        let waits = ppdu.wants_answer && !self.asks_again(&ppdu, path) && path.from.is_some() && path.to.is_some();
         if let (Some(from), false, true, Some(_)) = (path.from, waits, self.is_recorded, lasting.mode) {
             let goes_on = ppdu.kind == Kind::Cts;
             let initiator = to.filter(|_| is_answer(ppdu.kind)).unwrap_or(from);
@@ -256,9 +268,15 @@ impl Air {
         if let (Some(link), Some(request)) = (path.link, ppdu.requests) {
             self.attempts.given_up(link, request, &mut self.durations, events);
         }
-        if let (Some(from), Some(to), true) = (path.from, path.to, ppdu.wants_answer) {
+        if let (Some(from), Some(to), true) = (path.from, path.to, waits) {
             self.wait(&ppdu, (from, to, path.link), lasting, events);
         }
+    }
+
+    /// Whether a BlockAckReq only asks for the answer to data that wait for it: those of a PPDU for several.
+    fn asks_again(&self, ppdu: &Ppdu, Path { from, to, .. }: Path) -> bool {
+        let asked = |waiting: &Waiting| waiting.is_joint && (Some(waiting.from), Some(waiting.to)) == (from, to);
+        ppdu.kind == Kind::BlockAckReq && self.waiting.iter().any(asked)
     }
 
     /// The beginning and the end of a PPDU.
@@ -332,6 +350,47 @@ impl Air {
         }
     }
 
+    /// Handles an answer of an access point to several stations: the MPDUs in the record of a station have arrived, and nothing of
+    /// stations that it does not name. The outcome for a station whose AID is unknown is unknown: returns whether there is none.
+    fn answer_several(&mut self, ppdu: &Ppdu, ap: Option<u32>, end: Time, events: &mut Events) -> bool {
+        let Some(ap) = ap.filter(|_| ppdu.is_good) else { return true };
+        let measured = self.is_measured(ppdu.start);
+        let known = |of: &Air, waiting: &Waiting| {
+            let named = of.stations.aid(ap, waiting.from).filter(|_| waiting.to == ap && waiting.is_triggered);
+            let told = |aid: &u16| ppdu.has_all_records || ppdu.acked.iter().any(|of| of.aid == *aid);
+            named.filter(told).map(|aid| (waiting.from, aid))
+        };
+        while let Some((from, aid)) = self.waiting.iter().find_map(|waiting| known(self, waiting)) {
+            let place = self.waiting.iter().position(|waiting| waiting.from == from).expect("it waits");
+            let waiting = self.waiting.swap_remove(place);
+            let mut acknowledged = 0;
+            if let Some(of) = ppdu.acked.iter().find(|of| of.aid == aid) {
+                let block_ack = BlockAck { tid: of.tid, start: of.start, bitmap: of.bitmap, ..BlockAck::default() };
+                let missed = measured.then_some(&mut self.tally.missed);
+                let told = self.mpdus.acknowledge(&block_ack, &waiting.mpdus, (Some(ap), waiting.from), missed);
+                acknowledged = self.arrived(&waiting, &told, measured);
+            }
+            self.exchange.ended(waiting.from, end);
+            self.record_end(&waiting, Some(acknowledged), false, events);
+            self.attempted(end, &waiting, acknowledged, events);
+        }
+        let are_all = !self.waiting.iter().any(|waiting| waiting.to == ap);
+        self.forget(Some(ap), None, events);
+        are_all
+    }
+
+    /// Counts the MPDUs of a frame that an answer acknowledges, and returns how many they are.
+    fn arrived(&mut self, waiting: &Waiting, told: &[u16], measured: bool) -> u32 {
+        let of_psdu = |mpdus: &[u16]| mpdus.iter().filter(|number| told.contains(number)).count() as u32;
+        let (acknowledged, again) = (of_psdu(&waiting.mpdus), of_psdu(&waiting.again));
+        if let Some(link) = waiting.link.filter(|_| measured && waiting.kind == Kind::Data) {
+            let tally = &mut self.tally.links[link.index()];
+            tally.arrived += u64::from(acknowledged);
+            tally.arrived_again += u64::from(again);
+        }
+        acknowledged
+    }
+
     /// Handles an answer: its receiver has waited for it.
     fn answer(
         &mut self,
@@ -347,7 +406,7 @@ impl Air {
         });
         let waiting = place.map(|place| self.waiting.swap_remove(place));
         if ppdu.is_good {
-            self.give_up_if(events, |waiting| waiting.until_other);
+            self.give_up_if(events, |waiting| waiting.until_other && !waiting.is_joint);
         }
         let measured = self.is_measured(ppdu.start) && ppdu.is_good;
         // A CTS may be a CTS-to-self, and a BlockAck is counted by MPDU.
@@ -435,14 +494,19 @@ impl Air {
         events: &mut Events,
     ) {
         let Lasting { start, end, mode, is_known } = lasting;
-        // A part may be answered by a request, by turns, or among others.
-        let is_known = is_known && ppdu.unit.is_none();
-        if let Some(before) = self.waiting.iter().position(|waiting| waiting.from == from) {
+        let is_data = ppdu.kind == Kind::Data;
+        // Parts for several stations may be answered by turns, or after a trigger.
+        let is_joint = is_data && ppdu.unit.is_some_and(|unit| !unit.is_triggered);
+        let is_known = is_known && !is_joint;
+        let is_before = |waiting: &Waiting| {
+            let apart = waiting.started.since(start).max(start.since(waiting.started));
+            waiting.from == from && !(is_joint && waiting.is_joint && apart < TOGETHER)
+        };
+        while let Some(before) = self.waiting.iter().position(is_before) {
             let before = self.waiting.swap_remove(before);
             self.record_end(&before, Some(0), false, events);
             self.attempted(before.ended.min(start), &before, 0, events);
         }
-        let is_data = ppdu.kind == Kind::Data;
         let begun = link.filter(|_| is_data).map(|link| {
             let mode = ppdu.sending.zip(mode);
             self.attempts.begin((link, id(from)), ppdu, mode, &mut self.durations, events)
@@ -468,6 +532,9 @@ impl Air {
             link,
             deadline: latest + self.stamps.tolerance(),
             until_other,
+            started: start,
+            is_joint,
+            is_triggered: ppdu.unit.is_some_and(|unit| unit.is_triggered),
             has_mode: mode.is_some(),
             ended: end,
             mpdus: ppdu.mpdus.iter().map(|mpdu| mpdu.number).collect(),

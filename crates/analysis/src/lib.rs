@@ -25,6 +25,7 @@
 //! recording  PPDUs and segments, in the form of a run's recording
 //! ```
 
+mod aids;
 mod air;
 mod announcement;
 mod attempts;

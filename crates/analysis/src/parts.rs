@@ -12,7 +12,7 @@ use crate::unit::Unit;
 
 /// Parts of one PPDU begin within this time by any clock, and no other PPDU follows so soon: the preamble of HE and a symbol
 /// are longer. [802.11ax-2021 §27.3.11]
-const TOGETHER: Duration = Duration::from_micros(40);
+pub(crate) const TOGETHER: Duration = Duration::from_micros(40);
 
 /// A part that is on the air.
 #[derive(Clone, Copy, Debug)]

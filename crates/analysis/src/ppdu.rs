@@ -3,8 +3,10 @@
 
 use lasthop_units::{Duration, Time};
 use lasthop_wire::MacAddress;
-use lasthop_wire::ieee80211::{AMPDU_DELIMITER, AckPolicy, BlockAck, DataKind, Frame, FrameFlags};
-use lasthop_wire::radiotap::Radiotap;
+use lasthop_wire::ieee80211::{
+    AMPDU_DELIMITER, AckPolicy, AckedStation, BlockAck, DataKind, Frame, FrameFlags, TriggerUser, ru_number,
+};
+use lasthop_wire::radiotap::{He, Radiotap};
 
 use crate::announcement::is_after;
 use crate::bounds::MOST_MPDUS;
@@ -96,6 +98,15 @@ pub(crate) struct Ppdu {
     /// packets after the first of an A-MSDU were cut off
     pub is_cut_off: bool,
     pub block_ack: Option<BlockAck>,
+    /// the records of a BlockAck to several stations
+    pub acked: Vec<AckedStation>,
+    /// no records after these were cut off
+    pub has_all_records: bool,
+    /// the stations that a trigger names, and their units
+    pub named: Vec<TriggerUser>,
+    /// of a part for one station, the AID of that; of a part of a station, its unit as a trigger would name it
+    pub sta_id: Option<u16>,
+    pub ru: Option<u8>,
     /// its Duration field
     pub reserves_us: u16,
     /// of a BlockAckReq: the TID, and the first MPDU that is not given up
@@ -131,9 +142,17 @@ fn duration_us(frame: &Frame<'_>) -> u16 {
     }
 }
 
+/// Bytes of the FCS.
+const FCS: u32 = 4;
 /// Subtypes of control frames. [802.11-2020 Table 9-1]
 const BLOCK_ACK: u8 = 9;
 const PS_POLL: u8 = 10;
+
+/// The unit of a part as a trigger would name it, if it is known. [802.11ax-2021 Table 9-31h]
+fn ru_of(he: &He) -> Option<u8> {
+    let number = ru_number(he.tones()?.into(), he.ru_offset?);
+    Some(number << 1 | u8::from(he.secondary_80_mhz.unwrap_or(false)))
+}
 
 /// Whether it asks for a frame that the AP holds: an Ack answers it, or that frame. [802.11-2020 §11.2.3.7]
 fn is_ps_poll(frame: &Frame<'_>) -> bool {
@@ -183,6 +202,11 @@ impl Ppdu {
             packets: Vec::new(),
             is_cut_off: false,
             block_ack: None,
+            acked: Vec::new(),
+            has_all_records: true,
+            named: Vec::new(),
+            sta_id: radiotap.he.as_ref().and_then(|he| he.sta_id),
+            ru: radiotap.he.as_ref().and_then(ru_of),
             reserves_us: duration_us(&heard.frame),
             requests: None,
             twice: 0,
@@ -201,7 +225,12 @@ impl Ppdu {
 
     /// Whether it answers, and does not show what.
     pub(crate) fn is_unread_answer(&self) -> bool {
-        self.kind == Kind::BlockAck && self.block_ack.is_none()
+        self.kind == Kind::BlockAck && self.block_ack.is_none() && self.acked.is_empty()
+    }
+
+    /// Whether it acknowledges data of several stations.
+    pub(crate) fn is_for_several(&self) -> bool {
+        !self.acked.is_empty()
     }
 
     /// Whether another antenna has heard the same PPDU: a copy begins before the shortest PPDU ends.
@@ -300,6 +329,12 @@ impl Ppdu {
             }
             Frame::BlockAck(answer) => self.block_ack = Some(*answer),
             Frame::BlockAckReq(request) => self.requests = Some((request.tid, request.start.number)),
+            Frame::Control(frame) => {
+                self.acked = AckedStation::read_all(frame);
+                let read: u32 = self.acked.iter().map(|station| station.bytes() as u32).sum();
+                self.has_all_records = AckedStation::BEFORE as u32 + read + FCS >= heard.length;
+                self.named = TriggerUser::read_all(frame);
+            }
             Frame::Management(_) => self.wants_answer = !self.receiver.is_group(),
             _ => {}
         }

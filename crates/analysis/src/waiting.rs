@@ -18,6 +18,11 @@ pub(crate) struct Waiting {
     pub deadline: Time,
     /// no answer comes after an answer to another frame: the deadline is vague
     pub until_other: bool,
+    pub started: Time,
+    /// a part of a PPDU for several stations
+    pub is_joint: bool,
+    /// a part of a PPDU of several stations
+    pub is_triggered: bool,
     /// its mode is known
     pub has_mode: bool,
     pub ended: Time,

@@ -179,7 +179,7 @@ fn without_links(air: &AirTally) -> impl Iterator<Item = String> {
     let told = [
         (
             air.unread_answers,
-            "BlockAcks are for several stations or for groups: what they acknowledge is unknown, and the attempts \
+            "BlockAcks are for several stations or for groups, whose numbers are unknown: what they acknowledge is unknown, and the attempts \
           before them do not count",
         ),
         (

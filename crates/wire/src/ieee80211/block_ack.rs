@@ -10,7 +10,7 @@ use crate::error::Error;
 /// Bit of a BAR or BA control: the frame itself needs no acknowledgement. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
 const NO_ACK: u16 = 0x0001;
 /// The type of a BAR or BA control. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
-const TYPE: u16 = 0x001e;
+pub(super) const TYPE: u16 = 0x001e;
 /// The basic variant, with a bit for each of 16 fragments of 64 MSDUs.
 const BASIC: u16 = 0;
 /// The extended compressed variant, with the fields of the compressed one first. [802.11-2020 §9.3.1.8.5]
@@ -20,9 +20,9 @@ const COMPRESSED: u16 = 2 << 1;
 /// The variant for several TIDs. [802.11-2020 §9.3.1.8.4]
 const MULTI_TID: u16 = 3 << 1;
 /// The variant for several stations. [802.11ax-2021 §9.3.1.8.6]
-const MULTI_STA: u16 = 11 << 1;
+pub(super) const MULTI_STA: u16 = 11 << 1;
 /// In a record of the variant for several stations: it has no bitmap, and acknowledges all. [802.11ax-2021 Table 9-30a]
-const ACK_TYPE: u16 = 1 << 11;
+pub(super) const ACK_TYPE: u16 = 1 << 11;
 
 /// BlockAckReq: moves the window of a recipient, and requests a BlockAck. [802.11-2020 §9.3.1.7.2]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Bitmap {
     }
 
     /// Reads the bitmap whose length is encoded by `code`; none if the code is of fragments, or is reserved.
-    fn read(code: u8, at: &mut Cursor<'_>) -> Result<Option<Bitmap>, Error> {
+    pub(super) fn read(code: u8, at: &mut Cursor<'_>) -> Result<Option<Bitmap>, Error> {
         Ok(Some(match code {
             0b0000 => Bitmap::Of64(words::<1>(at)?[0]),
             0b0100 => Bitmap::Of256(words(at)?),

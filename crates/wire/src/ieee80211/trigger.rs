@@ -1,9 +1,15 @@
 //! Trigger frames, and BlockAcks to several stations. [802.11ax-2021 §9.3.1.22, §9.3.1.8.6]
 
-use super::block_ack::Bitmap;
-use super::control::append_head;
+use super::block_ack::{ACK_TYPE, Bitmap, MULTI_STA, TYPE};
+use super::control::{Control, append_head};
 use super::sequence::SequenceControl;
 use crate::address::MacAddress;
+use crate::cursor::Cursor;
+use crate::error::Error;
+
+/// Subtypes of control frames. [802.11ax-2021 Table 9-1]
+const TRIGGER: u8 = 2;
+const BLOCK_ACK: u8 = 9;
 
 /// The kind of a Trigger frame. [802.11ax-2021 Table 9-31b]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +90,7 @@ pub const fn ru_number(tones: u32, place: u8) -> u8 {
 impl Trigger {
     /// Appends the frame without its FCS: 24 bytes, and for each user 5, in a basic one 6, in an MU-BAR 9.
     pub fn append(&self, users: &[TriggerUser], out: &mut Vec<u8>) {
-        append_head(2, super::FrameFlags::NONE, self.duration_us, self.receiver, out);
+        append_head(TRIGGER, super::FrameFlags::NONE, self.duration_us, self.receiver, out);
         out.extend_from_slice(&self.transmitter.0);
         let gi_and_ltf = if self.long_guard_interval { 2 } else { 1 };
         // All bits of UL HE-SIG-A2 Reserved are set.
@@ -131,6 +137,88 @@ pub struct AckedStation {
     pub bitmap: Bitmap,
 }
 
+/// AID12 of the padding, after which no user comes. [802.11ax-2021 Table 9-31g]
+const PADDING: u16 = 4095;
+
+impl TriggerUser {
+    /// The users of a Trigger frame of a known kind, in their order; none of other control frames.
+    pub fn read_all(frame: &Control<'_>) -> Vec<TriggerUser> {
+        // TA, then Common Info.
+        let Some((head, mut rest)) = frame.rest.split_at_checked(14).filter(|_| frame.control.subtype() == TRIGGER)
+        else {
+            return Vec::new();
+        };
+        let of_kind = match head[6] & 0x0f {
+            0 => 1,
+            2 => 4,
+            4 => 0,
+            _ => return Vec::new(),
+        };
+        let mut users = Vec::new();
+        while let Some((user, later)) = rest.split_at_checked(5 + of_kind) {
+            let bits = user[..5].iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+            let aid = (bits & 0x0fff) as u16;
+            if aid == PADDING {
+                break;
+            }
+            let is_open = aid == TriggerUser::ANY;
+            let allocation = (bits >> 26 & 0x3f) as u8;
+            let asked = (of_kind == 4).then(|| {
+                let start = SequenceControl::from_bits(u16::from_le_bytes([user[7], user[8]]));
+                (user[6] >> 4, start.number)
+            });
+            users.push(TriggerUser {
+                aid,
+                ru: (bits >> 12) as u8,
+                mcs: (bits >> 21 & 0x0f) as u8,
+                streams: if is_open { 1 } else { (allocation >> 3) + 1 },
+                open: if is_open { (allocation & 0x1f) + 1 } else { 0 },
+                asked,
+            });
+            rest = later;
+        }
+        users
+    }
+}
+
+impl AckedStation {
+    /// Bytes of the frame before its records.
+    pub const BEFORE: usize = 18;
+
+    /// Bytes of the record.
+    pub fn bytes(&self) -> usize {
+        let bitmap = usize::from(self.bitmap.frames() / 8);
+        if self.bitmap == Bitmap::All { 2 } else { 4 + bitmap }
+    }
+
+    /// The records of a BlockAck to several stations, in their order; none of other control frames. One of which the length is not
+    /// known ends them.
+    pub fn read_all(frame: &Control<'_>) -> Vec<AckedStation> {
+        let Some((head, rest)) = frame.rest.split_at_checked(8).filter(|_| frame.control.subtype() == BLOCK_ACK) else {
+            return Vec::new();
+        };
+        if u16::from_le_bytes([head[6], head[7]]) & TYPE != MULTI_STA {
+            return Vec::new();
+        }
+        let (mut at, mut stations) = (Cursor::new(rest), Vec::new());
+        while let Ok(Some(station)) = AckedStation::read(&mut at) {
+            stations.push(station);
+        }
+        stations
+    }
+
+    fn read(at: &mut Cursor<'_>) -> Result<Option<AckedStation>, Error> {
+        let about = at.u16_le("BlockAck")?;
+        let (aid, tid) = (about & 0x07ff, (about >> 12) as u8);
+        if about & ACK_TYPE != 0 {
+            return Ok(Some(AckedStation { aid, tid, start: 0, bitmap: Bitmap::All }));
+        }
+        let start = SequenceControl::from_bits(at.u16_le("BlockAck")?);
+        let bitmap = Bitmap::read(start.fragment, at)?;
+        Ok(bitmap.map(|bitmap| AckedStation { aid, tid, start: start.number, bitmap }))
+    }
+}
+
 /// Appends a BlockAck to several stations without its FCS: 18 bytes, and for each station 12 or 36.
 pub fn append_multi_sta_block_ack(
     duration_us: u16,
@@ -138,7 +226,7 @@ pub fn append_multi_sta_block_ack(
     stations: &[AckedStation],
     out: &mut Vec<u8>,
 ) {
-    append_head(9, super::FrameFlags::NONE, duration_us, MacAddress::BROADCAST, out);
+    append_head(BLOCK_ACK, super::FrameFlags::NONE, duration_us, MacAddress::BROADCAST, out);
     out.extend_from_slice(&transmitter.0);
     out.extend_from_slice(&(11_u16 << 1).to_le_bytes());
     for of in stations {
@@ -152,6 +240,14 @@ pub fn append_multi_sta_block_ack(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ieee80211::Frame;
+
+    fn control(bytes: &[u8]) -> Control<'_> {
+        match Frame::parse(bytes) {
+            Ok(Frame::Control(control)) => control,
+            other => panic!("{other:?} is no control frame"),
+        }
+    }
 
     const AP: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 
@@ -177,6 +273,20 @@ mod tests {
         // AID 5, RU 64 in bits 13 to 19, LDPC, MCS 11, two streams from the first, 127.
         assert_eq!(bytes[24..29], [5, 0, 0x78, 0x21, 0x7f]);
         assert_eq!(bytes[29..33], [0x04, 0x60, 0x30, 0x12]);
+        assert_eq!(TriggerUser::read_all(&control(&bytes)), [user; 2]);
+        // Padding, and half a user.
+        let named = bytes.len();
+        for more in [&[0xff; 9][..], &[0; 8]] {
+            bytes.truncate(named);
+            bytes.extend_from_slice(more);
+            assert_eq!(TriggerUser::read_all(&control(&bytes)), [user; 2]);
+        }
+        let open = TriggerUser { aid: TriggerUser::ANY, streams: 1, open: 3, asked: None, ..user };
+        for kind in [TriggerKind::Basic, TriggerKind::Bsrp] {
+            bytes.clear();
+            Trigger { kind, ..trigger }.append(&[TriggerUser { asked: None, ..user }, open], &mut bytes);
+            assert_eq!(TriggerUser::read_all(&control(&bytes))[1], open);
+        }
     }
 
     #[test]
@@ -185,8 +295,20 @@ mod tests {
         let long = AckedStation { aid: 4, tid: 0, start: 1, bitmap: Bitmap::Of256([1, 0, 0, 0]) };
         let mut bytes = Vec::new();
         append_multi_sta_block_ack(0, AP, &[station, long], &mut bytes);
-        assert_eq!(bytes.len(), 18 + 12 + 36);
+        assert_eq!(bytes.len(), AckedStation::BEFORE + 12 + 36);
+        assert_eq!((station.bytes(), long.bytes()), (12, 36));
         assert_eq!(bytes[16..22], [0x16, 0, 0x03, 0x50, 0xf0, 0xff]);
         assert_eq!(bytes[30..34], [0x04, 0, 0x14, 0x00]);
+        assert_eq!(AckedStation::read_all(&control(&bytes)), [station, long]);
+        // A record for a station all of whose frames arrived, then one that is cut off.
+        bytes.truncate(30);
+        bytes.extend_from_slice(&[0x07, 0x68, 0x04, 0]);
+        let all = AckedStation { aid: 7, tid: 6, start: 0, bitmap: Bitmap::All };
+        assert_eq!(AckedStation::read_all(&control(&bytes)), [station, all]);
+        // A BlockAck of the compressed variant, and another subtype.
+        bytes[16] = 2 << 1;
+        assert!(AckedStation::read_all(&control(&bytes)).is_empty());
+        (bytes[0], bytes[16]) = (0x24, 0x16);
+        assert!(AckedStation::read_all(&control(&bytes)).is_empty());
     }
 }
