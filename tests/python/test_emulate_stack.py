@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import statistics
+import subprocess
 from pathlib import Path
 
 import lasthop
@@ -148,6 +149,71 @@ def test_a_radio_of_a_patched_kernel_leaves_frames_to_mac80211(place):
     assert not [note for note in run["simulator"]["certificate"]["notes"] if "all frames at once" in note]
 
 
+def test_recordings_captures_and_accounts_are_of_the_kernels_frames(place):
+    sets = ("--set", "flow.0.count=2", "--set", "bss.beacons=102.4 ms")
+    kept = ("--record", "all", "--pcap", "frames", "--pcap-snap", "0", "--explain", "--out", "kept")
+    assert emulate("802.11n.toml", "--seed", 1, "--json", "plain.json", *sets, cwd=place).returncode == 0
+    done = emulate("802.11n.toml", "--seed", 1, *sets, *kept, cwd=place)
+    assert done.returncode == 0, done.stderr
+    (plain,), result = runs_of(place / "plain.json"), lasthop.read(place / "kept")
+    (run,) = result.told_runs
+    # A recording takes random bytes of the kernel, which move the digest, and single frames by some us.
+    assert run["medium"] == pytest.approx(plain["medium"], rel=1e-3)
+    goodput = [[flow["goodput_bps"] for flow in of["flows"]] for of in (run, plain)]
+    assert goodput[0] == pytest.approx(goodput[1], rel=0.01)
+    ppdus, carries = (result.recording(table, 1).to_pandas() for table in ("ppdu", "carries"))
+    assert set(carries.flow) == {flow["id"] for flow in run["flows"]} and carries.ack_bytes.max() > 0
+    beacons = ppdus[ppdus.kind.eq("beacon") & ppdus.bytes.gt(100)]
+    assert len(beacons) == pytest.approx(1.5 / 0.1024, abs=1)
+    for flow in run["account"]["flows"]:
+        terms = flow["terms"]
+        assert sum(terms.values()) == pytest.approx(run["account"]["covered_s"])
+        assert terms["own_data_s"] > 0 and terms["own_tcp_acks_s"] > 0 and terms["unattributed_s"] < 0.01
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed")
+    read = (
+        "tshark",
+        "-r",
+        "frames/air.pcapng",
+        "-T",
+        "fields",
+        "-e",
+        "wlan.fc.type_subtype",
+        "-e",
+        "wlan.ssid",
+        "-e",
+        "wlan.fcs.status",
+    )
+    more = ("-e", "ip.src", "-e", "tcp.srcport", "-e", "wlan.fc.retry", "-e", "_ws.malformed", "-E", "separator=;")
+    said = subprocess.run(
+        (*read, *more, "-o", "wlan.check_checksum:TRUE"), cwd=place, capture_output=True, text=True, check=True
+    ).stdout
+    frames = [line.split(";") for line in said.splitlines()]
+    # What follows the header of a frame whose FCS is wrong is called malformed.
+    assert not [frame for frame in frames if frame[2] == "1" and frame[-1]]
+    seen = [frame for frame in frames if frame[0] == "0x0008"]
+    assert len(seen) == len(beacons) and all(bytes.fromhex(frame[1]) == b"lasthop" for frame in seen)
+    data = [frame for frame in frames if frame[0] == "0x0028" and frame[2] == "1"]
+    # Every flow has data of a port of the server; all flows of a station have one port there.
+    ports = {(frame[3], frame[4]) for frame in data if frame[4]}
+    assert len({port for source, port in ports if source == "10.0.0.1"}) == len(run["flows"])
+    assert {source for source, _ in ports} == {"10.0.0.1", "10.1.0.2", "10.1.0.3"}
+    assert sum(frame[5] in ("1", "True") for frame in frames) > 10
+
+
+@pytest.mark.parametrize(("width", "highest"), ((20, 78), (40, 180), (80, 390)))
+def test_802_11ac_has_vht_rates_at_its_width(place, width, highest):
+    # 802.11-2020 Tables 21-30, 21-38 and 21-46: the highest VHT-MCS of one stream with the long guard interval.
+    wide = ("bss.standard=802.11ac", f"bss.channel_width={width} MHz", "bss.guard_interval=long")
+    load = ("flow.0.direction=up", "flow.0.rate=4 Mbit/s", "duration=1200 ms", "station.0.distance=3 m")
+    command = "sleep 1; iw dev wlan0 station dump; iw dev wlan0 info"
+    out = at_station(place, "802.11n.toml", command, *wide, *load, extra=("--json", "ac.json"))
+    assert re.search(rf"tx bitrate:\s+{highest}\.0 MBit/s.* VHT-MCS", out), out
+    assert f"width: {width} MHz" in out
+    (run,) = runs_of(place / "ac.json")
+    assert run["links"][0]["mean_data_rate_bps"] > 0.5e6 * highest
+
+
 @pytest.mark.parametrize(("standard", "security"), (("802.11n", "wpa2"), ("802.11a", "wpa3")))
 def test_stations_join_with_a_key(place, standard, security):
     out = at_station(
@@ -256,7 +322,7 @@ class TestCheck:
         assert "runs in virtual time" in self.mistake(emulation__time="real")
 
     def test_a_wide_channel(self):
-        assert "20 and 40 MHz" in self.mistake(bss__standard="802.11ac", bss__channel_width="80 MHz")
+        assert "20, 40 and 80 MHz" in self.mistake(bss__standard="802.11ac", bss__channel_width="160 MHz")
 
 
 def test_keys_that_the_kernel_decides_are_named(tmp_path):

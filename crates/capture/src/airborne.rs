@@ -2,6 +2,7 @@
 //! time.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use lasthop_observe::detail::{Mpdu, PpduStart, Unit};
 use lasthop_observe::{End, NodeId};
@@ -57,6 +58,8 @@ pub(crate) struct Airborne {
     pub contents: Vec<Content>,
     pub packets: Vec<(Held, Ecn)>,
     pub agreed: Option<Agreed>,
+    /// the bytes of a group frame of a host's own, without its FCS
+    pub frame: Option<Arc<[u8]>>,
     /// of a frame for several stations
     pub named: Vec<Named>,
     /// the Queue Size subfield of its MPDUs, if its sender reports it
@@ -84,10 +87,12 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// Adds a PPDU that begins, perhaps a little later than now.
-    pub(crate) fn begin(&mut self, at: Time, start: PpduStart, agreed: Option<Agreed>) {
+    pub(crate) fn begin(&mut self, at: Time, start: PpduStart, agreed: Option<Agreed>, frame: Option<Arc<[u8]>>) {
         let part = self.ppdus.iter().filter(|of| of.start.node == start.node && of.told.is_none()).count() as u32;
         let begun = match self.spare.pop() {
-            Some(spare) => Airborne { at, start, part, agreed, queue_size: None, end: None, told: None, ..spare },
+            Some(spare) => {
+                Airborne { at, start, part, agreed, frame, queue_size: None, end: None, told: None, ..spare }
+            }
             None => Airborne {
                 at,
                 start,
@@ -95,6 +100,7 @@ impl Queue {
                 contents: Vec::new(),
                 packets: Vec::new(),
                 agreed,
+                frame,
                 named: Vec::new(),
                 queue_size: None,
                 heard: Vec::new(),

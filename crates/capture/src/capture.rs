@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lasthop_observe::detail::{Detail, Mpdu, PacketFacts, Passage, PpduKind, PpduStart};
+use lasthop_observe::detail::{Detail, FrameFacts, Mpdu, PacketFacts, Passage, PpduKind, PpduStart};
 use lasthop_observe::{End, NodeId, Observer, Outcome, Record, Watcher};
 use lasthop_units::Time;
 use lasthop_wire::capture::{PacketFlags, PacketOptions};
@@ -15,6 +15,7 @@ use crate::ccmp::PacketNumbers;
 use crate::files::{Captured, Files, Which};
 use crate::frame::{Built, build_control, build_data};
 use crate::numbering::Numbering;
+use crate::own_frames::OwnFrames;
 use crate::packet::append_packet;
 use crate::packets::{Held, Packets};
 use crate::radio;
@@ -34,6 +35,7 @@ pub struct Capture {
     snap: usize,
     files: Files,
     packets: Packets,
+    frames: OwnFrames,
     queue: Queue,
     numbering: Numbering,
     packet_numbers: PacketNumbers,
@@ -88,6 +90,7 @@ impl Capture {
         let files = Files::begin(folder, &site, snaps)?;
         Ok(Capture {
             packets: Packets::new(site.flows.len()),
+            frames: OwnFrames::default(),
             site,
             snap: if snap == 0 { usize::MAX } else { snap as usize },
             files,
@@ -141,7 +144,8 @@ impl Capture {
 
     fn ppdu_starts(&mut self, at: Time, start: PpduStart) {
         let agreed = if start.kind == PpduKind::BlockAck { self.block_ack(&start) } else { None };
-        self.queue.begin(at, start, agreed);
+        let frame = if start.kind == PpduKind::Beacon { self.frames.next_of(start.node, start.bytes) } else { None };
+        self.queue.begin(at, start, agreed, frame);
     }
 
     /// The content of a BlockAck that begins.
@@ -322,7 +326,8 @@ impl Capture {
             }
             Detail::Mpdu(mpdu) => self.mpdu(mpdu),
             Detail::Holds { node, part, flow, up, packet, ecn } => {
-                let held = self.packets.get(flow, up, packet).cloned();
+                let own = self.frames.get((flow, up, packet));
+                let held = own.or_else(|| self.packets.get(flow, up, packet).cloned());
                 if let (Some(held), Some(ppdu)) = (held, self.queue.of(node, part)) {
                     ppdu.packets.push((held, ecn));
                 }
@@ -336,7 +341,11 @@ impl Capture {
             }
             Detail::Told { node, by_all } => self.told(node, by_all),
             Detail::Packet(facts) => self.packet_at_host(at, &Held::of_zeros(facts)),
-            Detail::Passes { what: Passage::MacDone, flow, up, packet, .. } => self.packets.mac_done(flow, up, packet),
+            Detail::Passes { what: Passage::MacDone, flow, up, packet, .. } => {
+                if !self.frames.forget((flow, up, packet)) {
+                    self.packets.mac_done(flow, up, packet);
+                }
+            }
             Detail::Passes { what: Passage::Received, flow, up, packet, .. } => self.packets.arrive(flow, up, packet),
             Detail::Passes { .. } | Detail::Carries { .. } | Detail::Backoff { .. } | Detail::Burst { .. } => {}
             Detail::Stands { .. } | Detail::Segment(_) | Detail::Quic(_) | Detail::QuicLost { .. } => {}
@@ -351,7 +360,9 @@ impl Observer for Capture {
     #[inline(always)]
     fn observe(&mut self, _: Time, record: Record) {
         if let Record::Dropped { flow, layer, arrived, up, packet, .. } = record {
-            self.packets.drop(flow, up, packet, layer, arrived);
+            if !self.frames.forget((flow, up, packet)) {
+                self.packets.drop(flow, up, packet, layer, arrived);
+            }
         }
     }
 
@@ -362,6 +373,10 @@ impl Observer for Capture {
 
     fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
         self.packet_at_host(at, &Held::with_payload(*facts, payload));
+    }
+
+    fn frame(&mut self, facts: &FrameFacts, bytes: &[u8]) {
+        self.frames.add(facts, bytes);
     }
 }
 

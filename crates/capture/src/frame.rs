@@ -77,6 +77,10 @@ fn duration_us(ppdu: &Airborne) -> u16 {
 pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usize, built: &mut Built) {
     built.bytes.clear();
     let out = &mut built.bytes;
+    if let Some(frame) = &ppdu.frame {
+        out.extend_from_slice(&frame[..frame.len().min(snap)]);
+        return built.finish(ppdu.start.bytes as usize, snap);
+    }
     let (duration_us, transmitter) = (duration_us(ppdu), Site::mac(ppdu.start.node));
     let receiver = ppdu.start.to.map_or(transmitter, Site::mac);
     let flags = FrameFlags::NONE;
@@ -223,6 +227,10 @@ pub(crate) fn build_data(
     let (mpdu, packets) = (&content.mpdu, ppdu.packets_of(content));
     let sender = ppdu.start.node;
     let receiver = ppdu.start.to.unwrap_or(sender);
+    if let [(Held { frame: Some(frame), .. }, _)] = packets {
+        append_own(frame, ppdu, (mpdu.again, mpdu.sequence.map(|_| number)), snap, &mut built.bytes);
+        return built.finish(mpdu.bytes as usize, snap);
+    }
     let is_amsdu = packets.len() > 1;
     let frame = header(site, sender, receiver, is_amsdu);
     let has_qos = site.has_qos(sender, receiver);
@@ -249,6 +257,26 @@ pub(crate) fn build_data(
         "it has its length"
     );
     built.finish(mpdu.bytes as usize, snap);
+}
+
+/// Appends a frame of a host's own with the fields that the MAC fills in: its Duration, Retry, and, under a Block Ack agreement, its
+/// sequence number. [802.11-2020 §9.2.4]
+fn append_own(frame: &[u8], ppdu: &Airborne, (again, number): (bool, Option<u16>), snap: usize, out: &mut Vec<u8>) {
+    const RETRY: u8 = 1 << 3;
+    const DURATION: std::ops::Range<usize> = 2..4;
+    const SEQUENCE_CONTROL: std::ops::Range<usize> = 22..24;
+    let start = out.len();
+    out.extend_from_slice(&frame[..frame.len().min(snap)]);
+    let out = &mut out[start..];
+    if let Some(place) = out.get_mut(DURATION) {
+        place.copy_from_slice(&duration_us(ppdu).to_le_bytes());
+    }
+    if let (Some(number), Some(place)) = (number, out.get_mut(SEQUENCE_CONTROL)) {
+        place.copy_from_slice(&(number << 4).to_le_bytes());
+    }
+    if let Some(flags) = out.get_mut(1).filter(|_| again) {
+        *flags |= RETRY;
+    }
 }
 
 fn flags_of(flags: FrameFlags, again: bool, protected: bool) -> FrameFlags {

@@ -11,6 +11,7 @@ mod ccmp;
 mod files;
 mod frame;
 mod numbering;
+mod own_frames;
 mod packet;
 mod packets;
 mod radio;

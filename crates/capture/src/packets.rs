@@ -5,23 +5,41 @@ use std::sync::Arc;
 
 use lasthop_observe::detail::PacketFacts;
 use lasthop_observe::{FlowId, QueueLayer};
+use lasthop_units::Ecn;
 
-/// A packet: its headers, and the payload of its datagram without the zeros at its end, if there is one.
+/// A packet: its headers, and the payload of its datagram without the zeros at its end, if there is one; or a host's own frame.
 #[derive(Clone)]
 pub(crate) struct Held {
     pub facts: PacketFacts,
     pub payload: Option<Arc<[u8]>>,
+    /// the bytes of its frame without an FCS, if a host made that
+    pub frame: Option<Arc<[u8]>>,
 }
 
 impl Held {
     /// A packet whose payload is zeros.
     pub(crate) fn of_zeros(facts: PacketFacts) -> Held {
-        Held { facts, payload: None }
+        Held { facts, payload: None, frame: None }
     }
 
     pub(crate) fn with_payload(facts: PacketFacts, payload: &[u8]) -> Held {
         let end = payload.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        Held { facts, payload: Some(payload[..end].into()) }
+        Held { facts, payload: Some(payload[..end].into()), frame: None }
+    }
+
+    /// A frame of a host's own.
+    pub(crate) fn of_frame((flow, up, packet): (FlowId, bool, u32), bytes: &Arc<[u8]>) -> Held {
+        let facts = PacketFacts {
+            flow,
+            up,
+            packet,
+            sent: true,
+            bytes: bytes.len() as u32,
+            ecn: Ecn::NotEct,
+            tcp: None,
+            datagram: None,
+        };
+        Held { frame: Some(Arc::clone(bytes)), ..Held::of_zeros(facts) }
     }
 }
 
@@ -120,8 +138,6 @@ impl Packets {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_units::Ecn;
-
     use super::*;
 
     const FLOW: FlowId = FlowId(0);

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use lasthop_capture::{BssSite, Capture, FlowSite, Format, NodeSite, Site};
-use lasthop_observe::detail::{Detail, Mpdu, PacketFacts, PpduKind, PpduStart, TcpHeader, TcpOptions};
+use lasthop_observe::detail::{
+    Detail, FrameFacts, Mpdu, PacketFacts, Passage, PpduKind, PpduStart, TcpHeader, TcpOptions,
+};
 use lasthop_observe::{End, FlowId, NodeId, Observer, Outcome};
 use lasthop_units::{DataRate, Dbm, Duration, Ecn, Time};
 use lasthop_wire::Radiotap;
 use lasthop_wire::capture::{Packet, Record, Records};
-use lasthop_wire::ieee80211::Frame;
+use lasthop_wire::ieee80211::{Frame, fcs_is_good};
 use lasthop_wire::ip::Ipv4;
 use lasthop_wire::radiotap::{Channel, Flags};
 use lasthop_wire::tcp::SackBlocks;
@@ -236,6 +238,40 @@ fn an_echo_request_has_a_sequence_number_in_its_payload_and_other_datagrams_have
         assert_eq!((payload.len(), &payload[8..16]), (64, &first[..]));
         assert_eq!(Udp::checksum_is_good(&ip.addresses(), payload), Some(true));
     }
+}
+
+#[test]
+fn a_frame_of_a_hosts_own_keeps_its_bytes_but_for_the_fields_of_the_mac() {
+    let mut script = Script::new("own", site(Some(Format::Ht), 5180));
+    let (node, flow, up, packet) = (STATION, FlowId(0), true, 900);
+    let mut made: Vec<u8> = (0..60).collect();
+    // Data with QoS Control, to its AP.
+    made[..2].copy_from_slice(&[0x88, 0x01]);
+    let capture = |script: &mut Script, packet, bytes: &[u8]| {
+        script.1.as_mut().unwrap().frame(&FrameFacts { node, packet }, bytes);
+    };
+    capture(&mut script, Some((flow, up, packet)), &made);
+    let mut group = made.clone();
+    group[..2].copy_from_slice(&[0x08, 0x00]);
+    capture(&mut script, None, &group[..50]);
+    let start = PpduStart { kind: PpduKind::Ampdu, bytes: 68, reserves_until: us(28 + 44), ..ack() };
+    script.tell(us(0), Detail::PpduStarts(start));
+    let told = Mpdu { node, part: 0, sequence: Some(4097), tid: 0, again: true, bytes: 64, packets: 1, decoded: true };
+    script.tell(us(28), Detail::Mpdu(told));
+    script.tell(us(28), Detail::Holds { node, part: 0, flow, up, packet, ecn: Ecn::NotEct });
+    script.end(us(28), STATION, 1);
+    let what = Passage::MacDone;
+    script.tell(us(72), Detail::Passes { what, node, flow, up, packet });
+    let all = PpduStart { to: None, kind: PpduKind::Beacon, bytes: 54, ..ack() };
+    script.tell(us(100), Detail::PpduStarts(all));
+    script.end(us(128), STATION, 1);
+    let file = script.read("air");
+    let frames: Vec<&[u8]> = packets(&file).iter().map(|packet| Radiotap::parse(packet.bytes).unwrap().1).collect();
+    // Retry; a Duration of 44 us; the sequence number 4097 modulo 4096; the rest as it was made, and an FCS.
+    let mut sent = made.clone();
+    (sent[1], sent[2], sent[3], sent[22], sent[23]) = (0x09, 44, 0, 0x10, 0);
+    assert_eq!((&frames[0][..60], fcs_is_good(frames[0], 64)), (&sent[..], Some(true)));
+    assert_eq!((&frames[1][..50], fcs_is_good(frames[1], 54)), (&group[..50], Some(true)));
 }
 
 #[test]

@@ -113,8 +113,8 @@ pub struct FrameSent {
     pub delay: Duration,
     /// its user priority
     pub tid: u8,
-    /// its length in bytes, without the FCS
-    pub bytes: u32,
+    /// its bytes, without the FCS
+    pub bytes: Vec<u8>,
     /// the centre of its channel in MHz, if that is known
     pub mhz: Option<u32>,
     /// the rates of its attempts, in order
@@ -278,7 +278,7 @@ impl Driver {
         host_io: &mut G,
     ) -> Result<(), G::Error> {
         self.driven.frames += 1;
-        let FrameSent { number, from, to, tid, bytes, mhz, ref rates, is_for_all, delay } = *sent;
+        let FrameSent { number, from, to, tid, ref bytes, mhz, ref rates, is_for_all, delay } = *sent;
         let frame = StackFrame { number, from, to: to.unwrap_or(from), tid, bytes, mhz, rates };
         if is_for_all {
             emulation.send_group_frame(now + delay, &frame);

@@ -27,6 +27,8 @@ pub struct PacketMeta {
     pub ack: AckFacts,
     /// the ECN field, which a queue may set to [`Ecn::Ce`] if it is [capable](Ecn::is_capable)
     pub ecn: Ecn,
+    /// whether it begins a PPDU: it joins no A-MPDU of those before it
+    pub begins_ppdu: bool,
     /// its number, if its host numbers packets: each direction of a flow counts from 1
     pub packet: u32,
     /// time at which it entered the queue it waits in
@@ -47,6 +49,7 @@ impl PacketMeta {
             pure_ack: false,
             ack: AckFacts::default(),
             ecn: Ecn::NotEct,
+            begins_ppdu: false,
             packet: 0,
             enqueued_at: Time::ZERO,
         }

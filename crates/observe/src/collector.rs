@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::detail::{Detail, PacketFacts};
+use crate::detail::{Detail, FrameFacts, PacketFacts};
 use crate::metric::{Metric, Metrics};
 use crate::{Layout, Observer, Record, Report, Watcher};
 
@@ -117,5 +117,10 @@ impl<O: Watcher> Observer for Collector<O> {
     #[inline(always)]
     fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
         self.observer.packet(at, facts, payload);
+    }
+
+    #[inline(always)]
+    fn frame(&mut self, facts: &FrameFacts, bytes: &[u8]) {
+        self.observer.frame(facts, bytes);
     }
 }

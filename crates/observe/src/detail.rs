@@ -292,6 +292,15 @@ pub struct PacketFacts {
     pub datagram: Option<u64>,
 }
 
+/// A frame that a host made itself, as it is handed to its MAC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameFacts {
+    /// its sender
+    pub node: NodeId,
+    /// the flow, the direction (true from the station) and the number of its packet; none for a group frame
+    pub packet: Option<(FlowId, bool, u32)>,
+}
+
 /// An MPDU with packets, in a PPDU that ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Mpdu {

@@ -36,7 +36,7 @@ pub use time_series::TimeSeries;
 
 use core::any::Any;
 
-use detail::{Detail, PacketFacts};
+use detail::{Detail, FrameFacts, PacketFacts};
 use lasthop_units::Time;
 
 /// Receives the events of a run.
@@ -89,6 +89,11 @@ pub trait Observer {
     #[inline(always)]
     fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
         let _ = (at, facts, payload);
+    }
+    /// For captures: the bytes of a frame that a host made itself, without its FCS.
+    #[inline(always)]
+    fn frame(&mut self, facts: &FrameFacts, bytes: &[u8]) {
+        let _ = (facts, bytes);
     }
 }
 
@@ -170,6 +175,12 @@ impl<O: Observer> Observer for Option<O> {
             observer.packet(at, facts, payload);
         }
     }
+    #[inline(always)]
+    fn frame(&mut self, facts: &FrameFacts, bytes: &[u8]) {
+        if let Some(observer) = self {
+            observer.frame(facts, bytes);
+        }
+    }
 }
 impl<O: Watcher> Watcher for Option<O> {
     fn start(&mut self, now: Time) {
@@ -236,6 +247,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
         self.0.packet(at, facts, payload);
         self.1.packet(at, facts, payload);
+    }
+    #[inline(always)]
+    fn frame(&mut self, facts: &FrameFacts, bytes: &[u8]) {
+        self.0.frame(facts, bytes);
+        self.1.frame(facts, bytes);
     }
 }
 impl<A: Watcher, B: Watcher> Watcher for (A, B) {

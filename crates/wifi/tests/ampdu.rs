@@ -110,6 +110,14 @@ fn waiting_packets_go_in_one_a_mpdu() {
 }
 
 #[test]
+fn a_packet_that_begins_a_ppdu_joins_no_a_mpdu_before_it() {
+    let arrivals = vec![(Time::from_nanos(10_000), NodeId(1), 0); 12];
+    let load = Load { arrivals, packet_bytes: 500, keep_records: true, beginning: vec![0, 5, 6], ..Load::default() };
+    let config = aggregating(64, |_| true);
+    assert_eq!(ampdus(&run_load(config, &load, Duration::from_secs(1))), [(5, 5), (1, 1), (6, 6)]);
+}
+
+#[test]
 fn end_of_an_a_mpdu_has_its_number_of_mpdus_decoded_or_not() {
     use Outcome::{Collision, Noise};
     let one_lost = packets(aggregating(64, |q| !is_data(q) || (q.ppdu, q.place) != (0, 2)), 20);

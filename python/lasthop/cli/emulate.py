@@ -132,8 +132,6 @@ def _emulate(arguments: argparse.Namespace) -> int:
             f"{scenario.file_name}: no flow of this scenario can run on a kernel, which carries bulk data over TCP and programs; "
             "`lasthop run` simulates it"
         )
-    if plan["wifi_stack"] == "kernel":
-        _check_kept(arguments)
     load_code([resolved])
     place = _place(arguments, plan, scenario)
     for line in started(plan):
@@ -283,13 +281,6 @@ def _place(arguments: argparse.Namespace, plan: dict[str, Any], scenario: Scenar
     if kernel.virtual == "approximate":
         note(f"{kernel.path} has no time travel: the same seed gives nearly the same run, and not the same to the bit")
     return Guests(kernel, core_count(), (flow["congestion_control"] for flow in plan["flows"]))
-
-
-def _check_kept(arguments: argparse.Namespace) -> None:
-    """Refuses accounts, recordings and captures, which are made of packets; on the air of a kernel's stack there are frames."""
-    for option in ("explain", "record", "pcap"):
-        if getattr(arguments, option):
-            raise Mistake(f'--{option}: not there yet with emulation.wifi_stack = "kernel"; leave it out')
 
 
 def _check_daemons() -> None:

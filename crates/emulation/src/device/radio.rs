@@ -49,8 +49,9 @@ const SHORT_GUARD_INTERVAL: u16 = 1 << 7;
 const IS_VHT: u16 = 1 << 8;
 /// Rates of a frame.
 const RATES: usize = 4;
-/// A regulatory domain that allows access points in both bands, the first of hwsim's own; the world's has no such channel at 5 GHz.
-const REGULATION: u32 = 0;
+/// A regulatory domain that allows access points in both bands, the last of hwsim's own: the world's has no such channel at 5 GHz, and
+/// hwsim's others have none of 80 MHz, without which mac80211 uses no VHT, whatever its width.
+const REGULATION: u32 = 3;
 /// Radios that hwsim makes by itself.
 const USUAL_RADIOS: u32 = 2;
 /// Signal in dBm of frames before the run.

@@ -112,19 +112,25 @@ fn access_point(node: &LiveNode, cell: &Cell, plan: &StackPlan) -> Result<String
     write!(text, "wmm_enabled={}\nieee80211n={}\nieee80211ac={}\n", flag(cell.qos), flag(cell.ht), flag(cell.vht)).ok();
     if cell.ht {
         let wide = match (cell.width_mhz, is_upper(cell.channel)) {
-            (40, false) => "[HT40+]",
-            (40, true) => "[HT40-]",
+            (40.., false) => "[HT40+]",
+            (40.., true) => "[HT40-]",
             _ => "",
         };
         let short = match (cell.short_guard_interval, cell.width_mhz) {
-            (true, 40) => "[SHORT-GI-20][SHORT-GI-40]",
+            (true, 40..) => "[SHORT-GI-20][SHORT-GI-40]",
             (true, _) => "[SHORT-GI-20]",
             (false, _) => "",
         };
         writeln!(text, "ht_capab={wide}{short}").ok();
     }
     if cell.vht {
-        text.push_str("vht_oper_chwidth=0\n");
+        match (cell.width_mhz, cell.short_guard_interval) {
+            (80, short) => {
+                let (middle, short) = (middle_of_80(cell.channel), if short { "[SHORT-GI-80]" } else { "" });
+                write!(text, "vht_oper_chwidth=1\nvht_oper_centr_freq_seg0_idx={middle}\nvht_capab={short}\n").ok();
+            }
+            _ => text.push_str("vht_oper_chwidth=0\n"),
+        }
     }
     match plan.security {
         StackSecurity::Open => {}
@@ -154,6 +160,12 @@ fn is_upper(channel: u8) -> bool {
         15..=144 => (channel / 4).is_multiple_of(2),
         _ => ((channel - 1) / 4).is_multiple_of(2),
     }
+}
+
+/// The number of the centre of the 80 MHz around a channel: at 5 GHz those begin at 36, 52 and so on, or at 149.
+fn middle_of_80(channel: u8) -> u8 {
+    let first = if channel < 149 { 36 } else { 149 };
+    (channel - first) / 16 * 16 + first + 6
 }
 
 /// A configuration of wpa_supplicant.
@@ -189,7 +201,14 @@ fn station(node: &LiveNode, ap: NodeId, cell: &Cell, plan: &StackPlan) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::is_upper;
+    use super::{is_upper, middle_of_80};
+
+    #[test]
+    fn middles_of_80_mhz_are_those_of_the_standard() {
+        // 802.11-2020 Annex E, Table E-4: the centres of operating class 128.
+        let of = [(36, 42), (48, 42), (52, 58), (64, 58), (100, 106), (112, 106), (149, 155), (161, 155)];
+        assert_eq!(of.map(|(channel, _)| middle_of_80(channel)), of.map(|(_, middle)| middle));
+    }
 
     #[test]
     fn pairs_of_40_mhz_are_those_of_the_standard() {

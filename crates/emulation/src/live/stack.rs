@@ -257,7 +257,7 @@ impl Stack {
                 interval * u64::from(frame.from.0) / (self.daemons.len() - self.stations.len()) as u64
             }),
             tid: frame.tid(),
-            bytes: frame.bytes.len() as u32,
+            bytes: frame.bytes.clone(),
             mhz: frame.mhz(),
             rates: frame.rates.clone(),
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{Below, Packet, PacketMeta, QueueDisciplineKind};
 use lasthop_network::Door;
+use lasthop_observe::detail::FrameFacts;
 use lasthop_observe::{FlowId, NodeId, Observer, Record, Watcher};
 use lasthop_registry::Amount;
 use lasthop_units::{Duration, Time};
@@ -170,12 +171,21 @@ impl<O: Watcher> Emulation<O> {
         let Some(station) = self.whereabouts.at(host, ap) else { return false };
         let from = if up { station } else { ap };
         let phy = Arc::clone(&self.state.scenario.bss[ap.index()].config.phy);
-        if let Some(frames) = &mut network.hosts_mut().stack {
-            frames.begin(frame.number, chain_of(&phy, frame.rates));
+        let Some(frames) = &mut network.hosts_mut().stack else { return false };
+        let probes = frames.begin(frame.number, (from, station), chain_of(&phy, frame.rates));
+        let length = frame.bytes.len() as u32;
+        let carried = packet_of(frame.bytes).and_then(|packet| self.classifier.read(packet, up).ok());
+        let plain = PacketMeta::plain(self.classifier.flow_of_frames(host), station, up, length);
+        let meta = carried.map_or(plain, |Classified { meta, .. }| {
+            let (flow, pure_ack, ack) = (meta.flow, meta.pure_ack, meta.ack);
+            PacketMeta { flow, pure_ack, ack, ..plain }
+        });
+        let meta = PacketMeta { tid: frame.tid, packet: frame.number, begins_ppdu: probes, ..meta };
+        let observer = network.observer_mut();
+        if observer.reads_frames() {
+            let facts = FrameFacts { node: from, packet: Some((meta.flow, up, frame.number)) };
+            observer.frame(&facts, frame.bytes);
         }
-        let flow = self.classifier.flow_of_frames(host);
-        let meta =
-            PacketMeta { tid: frame.tid, packet: frame.number, ..PacketMeta::plain(flow, station, up, frame.bytes) };
         network.inject_at(at, from, Packet::new(meta, Carriage::Frame), Door::Radio).is_ok()
     }
 
@@ -185,7 +195,11 @@ impl<O: Watcher> Emulation<O> {
         let bss = self.state.scenario.nodes[from.index()].config.bss;
         let phy = &self.state.scenario.bss[bss as usize].config.phy;
         let mode = frame.rates.first().map_or(phy.lowest_basic_mode(), |rate| mode_of(phy, rate));
-        let group = GroupFrame { number: frame.number, bytes: frame.bytes + FCS, mode };
+        let group = GroupFrame { number: frame.number, bytes: frame.bytes.len() as u32 + FCS, mode };
+        let observer = self.state.network.observer_mut();
+        if observer.reads_frames() {
+            observer.frame(&FrameFacts { node: from, packet: None }, frame.bytes);
+        }
         if let Some(frames) = &mut self.state.network.hosts_mut().stack {
             frames.begin_group(frame.number, from);
         }
@@ -261,8 +275,8 @@ pub struct StackFrame<'a> {
     pub to: NodeId,
     /// its user priority
     pub tid: u8,
-    /// its length in bytes, without the FCS
-    pub bytes: u32,
+    /// its bytes, without the FCS
+    pub bytes: &'a [u8],
     /// the centre of its channel in MHz, if that is known
     pub mhz: Option<u32>,
     /// the rates of its attempts, in order
@@ -271,6 +285,18 @@ pub struct StackFrame<'a> {
 
 /// Bytes of the frame check sequence.
 const FCS: u32 = 4;
+
+/// The IPv4 packet in a data frame that is not protected. [802.11-2020 §9.2.4.1, §9.3.2.1; RFC 1042]
+fn packet_of(frame: &[u8]) -> Option<&[u8]> {
+    const LLC_SNAP_IPV4: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+    const DATA: u8 = 2;
+    const PROTECTED: u8 = 1 << 6;
+    let [control, flags] = *frame.first_chunk()?;
+    // Frames without data have the third bit of the subtype, those with QoS Control the fourth.
+    let is_data = (control >> 2) & 3 == DATA && control & 0x40 == 0 && flags & PROTECTED == 0;
+    let header = 24 + if control & 0x80 == 0 { 0 } else { 2 };
+    frame.get(header..).filter(|_| is_data)?.strip_prefix(&LLC_SNAP_IPV4)
+}
 
 fn real_flow(flow: &LiveFlow) -> RealFlow {
     let size = match flow.load {
@@ -314,4 +340,26 @@ fn without_backpressure(scenario: &ResolvedScenario, plan: &EmulationPlan) -> Re
         }
     }
     scenario
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packet_in_a_frame_is_behind_llc_and_snap_unless_the_frame_is_protected_or_no_data() {
+        let frame = |control: u8, flags: u8, header: usize, kind: u8| {
+            let mut bytes = vec![0; header];
+            (bytes[0], bytes[1]) = (control, flags);
+            bytes.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, kind, 0x45]);
+            bytes
+        };
+        let first = |bytes: Vec<u8>| packet_of(&bytes).map(|packet| packet[0]);
+        // Data, QoS Data; then ARP, protected QoS Data, QoS Null and a beacon.
+        assert_eq!([first(frame(0x08, 1, 24, 0)), first(frame(0x88, 2, 26, 0))], [Some(0x45); 2]);
+        for bytes in [frame(0x88, 2, 26, 6), frame(0x88, 0x42, 26, 0), frame(0xc8, 1, 26, 0), frame(0x80, 0, 24, 0)] {
+            assert_eq!(first(bytes), None);
+        }
+        assert_eq!(packet_of(&[0x08]), None);
+    }
 }

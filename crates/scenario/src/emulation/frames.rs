@@ -152,6 +152,8 @@ pub(super) struct Frames {
     groups: BTreeMap<u32, NodeId>,
     /// the attempts that end now
     exchange: Option<Exchange>,
+    /// by sender and station: the rates of the last frame that did not probe one
+    usual: BTreeMap<(NodeId, NodeId), RateChain>,
     /// by sender and station: the modes of A-MPDUs of which no frame is done
     silent: BTreeMap<(NodeId, NodeId), Vec<ModeId>>,
     pub(super) on_way: Way,
@@ -196,10 +198,17 @@ impl Frames {
         Frames { rates, ..Frames::default() }
     }
 
-    /// Takes note of a frame that is about to be sent.
-    pub(super) fn begin(&mut self, number: u32, chain: RateChain) {
-        self.rates.give(number, chain);
+    /// Takes note of a frame that is about to be sent by a node to or from a station; returns whether it probes its first rate.
+    pub(super) fn begin(&mut self, number: u32, link: (NodeId, NodeId), chain: RateChain) -> bool {
+        let usual = *self.usual.entry(link).or_insert(chain);
+        // mac80211 tries a rate once by a single frame among others; hwsim passes on the rates, not that flag.
+        let probes = chain.entries()[0].tries == 1 && chain.first() != usual.first();
+        if !probes {
+            self.usual.insert(link, chain);
+        }
+        self.rates.give(number, if probes { chain.probing() } else { chain });
         self.waiting.insert(number, Waiting { chain, tries: [0; RateChain::MAX] });
+        probes
     }
 
     /// The events since the last call.
@@ -341,6 +350,21 @@ mod tests {
         PacketMeta { packet: number, ..PacketMeta::plain(lasthop_observe::FlowId(0), NodeId(1), false, 1500) }
     }
 
+    const LINK: (NodeId, NodeId) = (NodeId(0), NodeId(1));
+
+    #[test]
+    fn a_frame_whose_first_rate_is_another_and_has_one_attempt_probes_it() {
+        let mut frames = Frames::default();
+        let usual = RateChain::single(ModeId(5), 3).then(ModeId(3), 2);
+        // Neither the first frame of a link nor one of a new ranking is a probe.
+        assert!(!frames.begin(1, LINK, RateChain::single(ModeId(1), 1)));
+        assert!(!frames.begin(2, LINK, usual));
+        assert!(frames.begin(3, LINK, usual.with_first(ModeId(7), 1)));
+        assert!(!frames.begin(4, LINK, RateChain::single(ModeId(5), 1)));
+        assert!(!frames.begin(5, LINK, usual.with_first(ModeId(7), 2)));
+        assert!(!frames.begin(6, (LINK.1, LINK.0), usual.with_first(ModeId(6), 1)));
+    }
+
     fn events(frames: &mut Frames) -> Vec<Happened> {
         frames.events().map(|(_, event)| event).collect()
     }
@@ -352,7 +376,7 @@ mod tests {
     #[test]
     fn attempts_count_in_the_entry_of_their_mode() {
         let mut frames = Frames::default();
-        frames.begin(1, RateChain::single(ModeId(7), 2).then(ModeId(3), 2));
+        assert!(!frames.begin(1, LINK, RateChain::single(ModeId(7), 2).then(ModeId(3), 2)));
         let now = Time::ZERO;
         frames.attempted(now, NodeId(0), &packet(1), ModeId(7), Attempted::Lost);
         frames.attempted(now, NodeId(0), &packet(1), ModeId(7), Attempted::Lost);
@@ -364,7 +388,7 @@ mod tests {
     fn one_frame_of_an_ampdu_has_its_status() {
         let mut frames = Frames::default();
         let chain = RateChain::single(ModeId(7), 2).then(ModeId(3), 2);
-        (1..=3).for_each(|number| frames.begin(number, chain));
+        (1..=3).for_each(|number| assert!(!frames.begin(number, LINK, chain)));
         let later = |us| Time::ZERO + lasthop_units::Duration::from_micros(us);
         // All are lost, then one is received, then another, and one is given up.
         (1..=3).for_each(|number| frames.attempted(later(0), NodeId(0), &packet(number), ModeId(7), Attempted::Lost));

@@ -33,9 +33,9 @@ pub(super) fn check(description: &Description, specs: &[BssSpec]) -> Result<(), 
             );
             return error(format!("{path}.standard"), message);
         }
-        if phy.channel_width().is_some_and(|width| !matches!(width, ChannelWidth::Mhz20 | ChannelWidth::Mhz40)) {
+        if phy.channel_width() == Some(ChannelWidth::Mhz160) {
             let message =
-                ("a kernel's Wi-Fi stack is run with channels of 20 and 40 MHz", "channel_width = \"40 MHz\"");
+                ("a kernel's Wi-Fi stack is run with channels of 20, 40 and 80 MHz", "channel_width = \"80 MHz\"");
             return error(format!("{path}.channel_width"), message);
         }
     }

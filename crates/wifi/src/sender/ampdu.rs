@@ -379,6 +379,10 @@ impl<B> Sender<B> {
         let wanted = of.wanted();
         while self.agreements[place].has_room() && length.has_room(self.agreements[place].largest_mpdu) {
             let Some(packet) = self.take_packet(now, wanted, books, env) else { break };
+            if packet.meta.begins_ppdu {
+                self.staged.push_front(packet);
+                break;
+            }
             let expected = self.agreements[place].largest_mpdu;
             let bytes = self.take_in(now, place, packet, books, env);
             if bytes <= expected {

@@ -169,6 +169,8 @@ struct World {
     shares_views: bool,
     /// Receivers of the packets of a node and TID; otherwise the stations of an AP in turn.
     destinations: Vec<(NodeId, u8, NodeId)>,
+    /// Flows of packets that begin PPDUs.
+    beginning: Vec<u32>,
     /// Time of the latest arrival.
     arrived_at: Time,
 }
@@ -187,8 +189,9 @@ impl World {
         let in_turn = || chosen.map_or_else(|| stations[*turn % stations.len()], |d| d.2);
         let station = if up { node } else { in_turn() };
         *turn += 1;
-        let plain = PacketMeta::plain(FlowId(*turn as u32 - 1), station, up, self.packet_bytes);
-        Packet::new(PacketMeta { tid, ..plain }, node)
+        let flow = *turn as u32 - 1;
+        let plain = PacketMeta::plain(FlowId(flow), station, up, self.packet_bytes);
+        Packet::new(PacketMeta { tid, begins_ppdu: self.beginning.contains(&flow), ..plain }, node)
     }
 }
 
@@ -290,6 +293,8 @@ pub struct Load {
     pub shares_views: bool,
     /// Receivers of the packets of an AP with a TID, if they are not its stations in turn.
     pub destinations: Vec<(NodeId, u8, NodeId)>,
+    /// Numbers, from 0, of the packets of each node and TID that begin PPDUs.
+    pub beginning: Vec<u32>,
     /// Changes at given times, in this order; those of time zero come before all traffic.
     pub changes: Vec<(Time, Change)>,
 }
@@ -344,6 +349,7 @@ pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Se
         keep_details: load.keep_details,
         shares_views: load.shares_views,
         destinations: load.destinations.clone(),
+        beginning: load.beginning.clone(),
         arrived_at: Time::ZERO,
     };
     medium.start(&mut world);
