@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -19,11 +20,13 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "kernel" / "oracle"))
 import air
 import cake
+import links
 import pacing
 import paths
 import queues
 import tables
 import versions
+import wifi_tables
 import windows
 from records import Segment
 
@@ -96,6 +99,10 @@ OUT = {"path-19", "path-20"}
 """Paths of the recording whose goodput is out: DCTCP over a saturated 802.11g, and a window of 64 KiB over 802.11ax."""
 
 
+OUT_LINKS = {"fading"}
+"""Links of the recording whose goodput is out: a channel that changes while frames wait in the kernel's radio."""
+
+
 def test_random_paths_go_as_a_kernels() -> None:
     kept = recordings("paths")[-1]
     drawn = paths.drawn(kept["draw"], paths.PATHS, versions.profile_of(kept["kernel"]))
@@ -105,6 +112,20 @@ def test_random_paths_go_as_a_kernels() -> None:
         ours = paths.simulated(path["text"])
         assert ours["goodput_bps"] == pytest.approx(path["kernel"]["goodput_bps"], rel=0.02)
         assert ours["marks"] == pytest.approx(path["kernel"]["marks"], rel=0.15)
+
+
+def test_rates_of_links_are_chosen_as_by_a_kernels_minstrel_ht() -> None:
+    """Against the recording of a kernel: goodput, and the distribution of airtime over rates."""
+    kept = json.loads(links.KEPT.read_text())["links"]
+    assert list(kept) == list(links.LINKS)
+    assert all(len(side) == links.SEEDS for sides in kept.values() for side in sides.values())
+    assert {row.split(" | ")[0][2:] for row in wifi_tables.link_rows({"links": kept}) if "| out" in row} == OUT_LINKS
+    for name in ("20 m", "28 m", "802.11a", "a walk"):
+        ours, theirs = links.runs("ours", links.LINKS[name], seeds=3), kept[name]["kernel"]
+        goodput = mean(run["goodput_bps"] for run in theirs)
+        assert mean(run.goodput_bps for run in ours) == pytest.approx(goodput, rel=wifi_tables.GOODPUT), name
+        mine = wifi_tables.distribution([asdict(run) for run in ours])
+        assert links.overlap(wifi_tables.distribution(theirs), mine) > 0.9, name
 
 
 def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:

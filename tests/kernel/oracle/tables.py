@@ -22,6 +22,7 @@ import cake
 import pacing
 import paths
 import queues
+import wifi_tables
 import windows
 from lasthop.data.confidence import difference
 from lasthop.kernel.emulation import EmulationError, find_kernel
@@ -48,10 +49,10 @@ Known differences:
 
 - **A kernel acknowledges at once a full segment that has PSH**, once its application has read it; the profile's data has no PSH. Linux sets PSH on the last
   segment of each send, so this shows where a send has an odd number of segments: of the first segments after an ACK, 738 of 738 with PSH were acknowledged at
-  once in an upload of CUBIC, of those without it 428 of 5,039. The AP's queue took in as many packets on both sides, but of the kernel's 480 more were ACKs. It
-  would explain the rows that are out; no experiment has shown that it does, and `bic`, `yeah` and `westwood` show no such gap.
+  once in an upload of CUBIC, of those without it 428 of 5,039. It would explain the rows that are out; no experiment has shown that it does, and `bic`, `yeah` and
+  `westwood` show no such gap.
 - `dctcp_marked` compares nothing: when this was recorded, only the sender had DCTCP in `lasthop emulate`, so a listener with another control did not agree to
-  ECN. DCTCP's answer to marks is held against vectors (vectors.md).
+  ECN.
 - Ticks: the profile is told the kernel's (`timer_tick`, `controller_tick`).
 - A TUN takes all that is sent, so that neither TSQ nor a drop in the sender's own queue acts; the profile is told this too.
 """
@@ -76,7 +77,6 @@ Known differences:
   drops of `codel` in 6 s; without it, the series part at the third drop.
 - **`fq_codel` looks at the bytes of all flows** where it asks whether hardly any queue is left, ours at those of the flow. With both as in
   Linux, each of 10,972 packets in 6 s has the same fate and leaves within 0.5 us of the kernel's time.
-- PIE and RED draw random numbers, so that single packets differ.
 """
 CAKE = """\
 As above, through `cake` of a kernel, in virtual time, and through ours (`tests/kernel/oracle/cake.py`); means of five seeds. CAKE shapes to
@@ -98,12 +98,11 @@ In the first two rows every drop is the same, and all but a few packets leave wi
 - `hosts`: the 95 % of the five flows that share a host is longer than the kernel's; the cause was not found. The order of turns parts after some thousand packets.
 - The 95 % of `tins` is at the edge between the packets of CS1, which wait 40 ms, and the others; each flow's mean agrees within 5 %. The first packet out of order
   there comes within 1 us of the moment from which its tin may send.
-- The replay is open, and the link is full: whatever the law, about as many packets leave, so that drops of long runs agree by necessity.
+- The replay is open, and the link is full: about as many packets leave whatever the law, so that drops of long runs agree by necessity.
 
-Facts that are from the kernel's packets, with the mean before: a queue that was never signalled is signalled at its second packet above the target (`shaper` -8 %); best
-effort goes after bulk, and a tin without packets has no credit (`tins` -30 %); an emptied queue leaves the round at once (`2 Mbit/s` +22 %, `hosts` -8 %); quanta are
-rounded to whole bytes at random, 300 B to 299 B at times (`2 Mbit/s` +13.9 %, 28 packets of another fate, now none or few); an empty queue forgets its signals as one below the
-target does (`twenty flows` -13.9 %); a tin takes its turn as long as empty queues are in its round (`tins`: the first packet out of order was the 407th, now the 903rd).
+Facts that are from the kernel's packets: a queue that was never signalled is signalled at its second packet above the target; best effort goes after bulk, and a tin without
+packets has no credit; an emptied queue leaves the round at once; quanta are rounded to whole bytes at random, 300 B to 299 B at times; an empty queue forgets its signals as one
+below the target does; a tin takes its turn as long as empty queues are in its round.
 """
 PATHS = """\
 Twenty paths drawn by a seed (`tests/kernel/oracle/paths.py`), each with two seeds of 10 s, by a kernel and by its profile, with accurate ECN where the kernel has it. Goodput is in Mbit/s and to agree within 5 %; RTTs in ms.
@@ -278,6 +277,7 @@ def write() -> None:
     put("In virtual time: queue disciplines", for_each_kernel("queues", QUEUES, queue_rows) + QUEUES_NOTES)
     put("In virtual time: CAKE", for_each_kernel("cake", CAKE, cake_rows) + CAKE_NOTES)
     put("In virtual time: random paths", for_each_kernel("paths", PATHS, path_rows) + PATHS_NOTES)
+    put(*wifi_tables.text())
     put("In virtual time: the receive window", for_each_kernel("windows", WINDOWS, window_rows))
     put("In virtual time: pace", for_each_kernel("pacing", PACING, pace_rows) + PACING_NOTES)
 
@@ -297,6 +297,7 @@ def main() -> int:
         windows.main()
         pacing.main()
         out = paths.main([])
+        wifi_tables.record()
     else:
         out = 0
     write()
