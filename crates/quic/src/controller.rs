@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use lasthop_tcp::congestion_control::{Context, Draws, Growth, GrowthMode};
+use lasthop_tcp::congestion_control::{Context, Draws, Growth, GrowthMode, Outside};
 use lasthop_units::Duration;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
@@ -35,6 +35,8 @@ pub(crate) struct Factory {
     /// bytes of a segment: of a full datagram, once the path is known to carry it
     pub(crate) datagram: u16,
     pub(crate) seed: u64,
+    /// values from outside for the senders of all connections
+    pub(crate) outside: Mutex<Outside>,
     /// the sender of the newest connection, until its owner takes it
     pub(crate) newest: Mutex<Option<Shared>>,
 }
@@ -46,7 +48,14 @@ impl Factory {
 
     /// A sender, and the stack's own controller if it decides the sender's window.
     fn make(&self, now: Instant) -> (Shared, Option<Box<dyn Controller>>) {
-        let of = |control| Shared(Arc::new(Mutex::new(Sender::new(control, self.datagram))));
+        let outside = *self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |control| {
+            let mut sender = Sender::new(control, self.datagram);
+            if outside != Outside::default() {
+                sender.hold(outside);
+            }
+            Shared(Arc::new(Mutex::new(sender)))
+        };
         match &self.control {
             Control::Ours(algorithm) => {
                 (of(algorithm.build(&context(self.initial_window, self.datagram, self.seed))), None)
@@ -139,7 +148,9 @@ impl Controller for Adapter {
     }
 
     fn window(&self) -> u64 {
-        self.stack.as_ref().map_or_else(|| self.shared.lock().window_bytes(), |stack| stack.window())
+        let sender = self.shared.lock();
+        let stack = self.stack.as_ref().filter(|_| !sender.is_held());
+        stack.map_or_else(|| sender.window_bytes(), |stack| stack.window())
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, PoisonError};
 
 use bytes::BytesMut;
+use lasthop_tcp::congestion_control::Outside;
 use lasthop_units::{Ecn, Time};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, EcnCodepoint,
@@ -166,6 +167,7 @@ impl End {
             initial_window: settings.initial_window,
             datagram: settings.datagram_bytes,
             seed,
+            outside: Default::default(),
             newest: Default::default(),
         });
         let transport = Arc::new(settings.transport(factory.clone()));
@@ -197,6 +199,12 @@ impl End {
         let opened = self.endpoint.connect(instant(now), config, Role::Server.address(), "server");
         let (handle, connection) = opened.expect("an endpoint has room, and the name is one");
         self.add(number, handle, connection);
+    }
+
+    /// Replaces the window of its senders, on all connections, by one from outside.
+    pub(crate) fn set_outside(&mut self, values: Outside) {
+        *self.factory.outside.lock().unwrap_or_else(PoisonError::into_inner) = values;
+        self.lines.iter().for_each(|line| line.sender.lock().hold(values));
     }
 
     fn add(&mut self, number: u32, handle: ConnectionHandle, connection: Connection) {

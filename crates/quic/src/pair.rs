@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use lasthop_tcp::congestion_control::Outside;
 use lasthop_units::{Hold, Time};
 use quinn_proto::{Dir, Event, Side, StreamEvent, StreamId, VarInt};
 
@@ -152,6 +153,12 @@ impl Pair {
         for line in &self.end(role).lines {
             line.sender.lock().set_held_up(is_held_up);
         }
+    }
+
+    /// Replaces the window of an end, on all connections, by one from outside, in datagrams. The stack paces by its window, so that a
+    /// pacing rate has no effect.
+    pub fn set_outside(&mut self, role: Role, values: Outside) {
+        self.end_mut(role).set_outside(values);
     }
 
     /// The time of an end's earliest timer.

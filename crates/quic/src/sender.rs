@@ -4,7 +4,9 @@
 //! A segment is a full datagram. The stack reports an ACK before it looks for losses, packet by packet: `Sender` collects
 //! these reports, so that a controller sees one sample per ACK, as under TCP.
 
-use lasthop_tcp::congestion_control::{AckSample, CongestionCause, CongestionControl, CongestionEvent, Moment};
+use lasthop_tcp::congestion_control::{
+    AckSample, CongestionCause, CongestionControl, CongestionEvent, Moment, Outside, hold,
+};
 use lasthop_units::{CaState, Duration, Time};
 
 /// The least window, in datagrams. [RFC 9002 §7.2]
@@ -110,6 +112,16 @@ impl Sender {
     fn moment(&self, now: Time, app_limited: bool) -> Moment {
         let snd_una = self.sent_bytes.saturating_sub(self.flight_bytes);
         Moment { now, snd_una, snd_nxt: self.sent_bytes, app_limited }
+    }
+
+    /// Replaces the window of its controller by one from outside, in segments.
+    pub(crate) fn hold(&mut self, values: Outside) {
+        hold(&mut self.control, values);
+    }
+
+    /// Whether its window is one from outside.
+    pub(crate) fn is_held(&self) -> bool {
+        self.control.outside().window.is_some()
     }
 
     /// The window in bytes.

@@ -30,7 +30,7 @@ pub(crate) enum Target {
     AccessPoint,
     /// a station whose access point shares airtime
     Station,
-    /// a flow of bulk data over TCP
+    /// a flow of bulk data over TCP or QUIC
     Flow,
     /// a directed link
     Link,
@@ -103,9 +103,10 @@ pub(crate) enum Setting {
     TxopLimit,
     Window,
     Pacing,
-    Rate,
-    RateTries,
-    RateFallback,
+    /// the rate of an entry of a retry chain, from 0
+    Rate(u8),
+    /// the attempts at that rate
+    Tries(u8),
     TxPower,
     Channel,
     MaxUsers,
@@ -138,6 +139,28 @@ pub struct Knob {
 
 /// The longest PSDU of 802.11ax, which no PPDU exceeds.
 pub(crate) const MOST_BYTES: f64 = 6_500_631.0;
+
+/// The first event for which a rate counts.
+const RATES_COUNT: &str = "the next frame whose rates are chosen";
+
+/// The knob of the rate of an entry of a retry chain, without name and summary.
+const fn chained(entry: u8) -> Knob {
+    Knob {
+        name: "",
+        setting: Setting::Rate(entry),
+        target: Target::Link,
+        unit: Unit::BitsPerSecond,
+        least: 1e5,
+        most: 1e11,
+        summary: "",
+        counts: RATES_COUNT,
+    }
+}
+
+/// The knob of its attempts.
+const fn tries(entry: u8) -> Knob {
+    Knob { setting: Setting::Tries(entry), unit: Unit::Attempts, least: 1.0, most: 255.0, ..chained(entry) }
+}
 
 /// Every knob.
 pub(crate) const KNOBS: &[Knob] = &[
@@ -190,8 +213,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         unit: Unit::Segments,
         least: 1.0,
         most: 1e5,
-        summary: "Congestion window of a TCP flow of bulk data, above that of its congestion control, which keeps learning. It holds \
-                  in recovery too.",
+        summary: "Congestion window of a flow of bulk data over TCP or QUIC, above that of its congestion control, which keeps learning. It \
+                  holds in recovery too. Over QUIC a segment is a datagram.",
         counts: "the next segment that the sender sends or acknowledges",
     },
     Knob {
@@ -207,35 +230,34 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "rate",
-        setting: Setting::Rate,
-        target: Target::Link,
-        unit: Unit::BitsPerSecond,
-        least: 1e5,
-        most: 1e11,
         summary: "Rate of data frames on a link, in place of its rate control: the highest rate of the link that is not above the \
-                  number, without a retry chain.",
-        counts: "the next frame whose rates are chosen",
+                  number. Alone it is for all attempts; with `rate.fallback` it begins a retry chain.",
+        ..chained(0)
     },
     Knob {
         name: "rate.tries",
-        setting: Setting::RateTries,
-        target: Target::Link,
-        unit: Unit::Attempts,
-        least: 1.0,
-        most: 255.0,
-        summary: "Attempts at the rate that `rate` has set on a link, before those at `rate.fallback`.",
-        counts: "the next frame whose rates are chosen",
+        summary: "Attempts at the rate that `rate` has set on a link, before those at the next rate of its retry chain; at the start 1. \
+                  After those at the last rate of a chain rates are chosen again; without a number it is for all further attempts.",
+        ..tries(0)
     },
     Knob {
         name: "rate.fallback",
-        setting: Setting::RateFallback,
-        target: Target::Link,
-        unit: Unit::BitsPerSecond,
-        least: 1e5,
-        most: 1e11,
-        summary: "Second rate of the retry chain of a link whose first one `rate` has set: for the attempts after `rate.tries`.",
-        counts: "the next frame whose rates are chosen",
+        summary: "Second rate of the retry chain of a link whose first one `rate` has set.",
+        ..chained(1)
     },
+    Knob { name: "rate.fallback.tries", summary: "Attempts at `rate.fallback`, as `rate.tries`.", ..tries(1) },
+    Knob {
+        name: "rate.third",
+        summary: "Third rate of the retry chain of a link whose first one `rate` has set.",
+        ..chained(2)
+    },
+    Knob { name: "rate.third.tries", summary: "Attempts at `rate.third`, as `rate.tries`.", ..tries(2) },
+    Knob {
+        name: "rate.fourth",
+        summary: "Fourth and last rate of the retry chain of a link whose first one `rate` has set.",
+        ..chained(3)
+    },
+    Knob { name: "rate.fourth.tries", summary: "Attempts at `rate.fourth`, as `rate.tries`.", ..tries(3) },
     Knob {
         name: "tx_power",
         setting: Setting::TxPower,

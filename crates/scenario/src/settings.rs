@@ -29,9 +29,8 @@ pub(crate) struct Settings {
 /// The rates that knobs have given a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chain {
-    first: Option<ModeId>,
-    tries: Option<u8>,
-    fallback: Option<ModeId>,
+    rates: [Option<ModeId>; RateChain::MAX],
+    tries: [Option<u8>; RateChain::MAX],
 }
 
 impl Settings {
@@ -85,14 +84,25 @@ impl Settings {
     ) -> Option<RateChain> {
         let own = self.chains.entry(link).or_default();
         match setting {
-            Setting::RateTries => own.tries = Some(value as u8),
-            Setting::RateFallback => own.fallback = Some(scenario.mode_for(link.index(), value)),
-            _ => own.first = Some(scenario.mode_for(link.index(), value)),
+            Setting::Tries(entry) => own.tries[usize::from(entry)] = Some(value as u8),
+            Setting::Rate(entry) => own.rates[usize::from(entry)] = Some(scenario.mode_for(link.index(), value)),
+            _ => unreachable!("no other setting belongs to a link"),
         }
-        let first = own.first?;
-        Some(match own.fallback {
-            Some(fallback) => RateChain::single(first, own.tries.unwrap_or(1)).then(fallback, u8::MAX),
-            None => RateChain::single(first, u8::MAX),
+        own.chain()
+    }
+}
+
+impl Chain {
+    /// The entries whose rates are known. The last one is for all further attempts, if it has no number of its own.
+    fn chain(&self) -> Option<RateChain> {
+        self.rates[0]?;
+        let known = self.rates.iter().zip(&self.tries).filter_map(|(rate, tries)| Some(((*rate)?, *tries)));
+        let entries: Vec<(ModeId, Option<u8>)> = known.collect();
+        let (last, before) = entries.split_last()?;
+        let entry = |(mode, tries): &(ModeId, Option<u8>)| (*mode, tries.unwrap_or(1));
+        let entries = before.iter().map(entry).chain([(last.0, last.1.unwrap_or(u8::MAX))]);
+        entries.fold(None, |chain: Option<RateChain>, (mode, tries)| {
+            Some(chain.map_or_else(|| RateChain::single(mode, tries), |chain| chain.then(mode, tries)))
         })
     }
 }

@@ -127,7 +127,7 @@ fn a_change_at_the_start_equals_the_key_of_the_file() {
         "\"multi_user.least_bytes:ap\" = \"20 kB\"",
         &[("bss.ap.multi_user.least_bytes", "20 kB")],
     );
-    for kind in ["codel", "pie", "fq_codel", "fq_pie", "fq_mac"] {
+    for kind in ["codel", "pie", "dualpi2", "fq_codel", "fq_pie", "fq_mac"] {
         let base = down.replace("airtime_fq_codel", kind);
         same_from_the_start(
             &base,
@@ -175,6 +175,28 @@ fn a_window_from_outside_holds_for_each_connection_of_a_flow() {
 }
 
 #[test]
+fn a_window_from_outside_holds_over_quic_too() {
+    let over_quic = |control: &str, more: &str| {
+        let base = ALONE
+            .replace("[tcp]\ncongestion_control = \"newreno\"\n", "")
+            .replace("[[flow]]\n", "[[flow]]\ntransport = \"quic\"\n");
+        format!("{base}congestion_control = \"{control}\"\n{more}")
+    };
+    for (control, window) in [("newreno", 4.0), ("cubic", 20.0), ("quinn_cubic", 8.0)] {
+        let change = format!("[[change]]\nat = \"1 s\"\nset = {{ \"window:sta.up\" = {window} }}\n");
+        let (goodput, rtt) =
+            flow_of(scenario(&over_quic(control, ""), &change).unwrap_or_else(|error| panic!("{error}")));
+        // Little's law, as above, in datagrams of 1452 B, whose payload is a little smaller. The stack keeps room for one more below the
+        // window, and its receiver withholds an ACK for one.
+        let in_flight = goodput * rtt / (8.0 * 1420.0);
+        assert!((window - 2.0..window).contains(&in_flight), "{control}: {in_flight} datagrams for {window}");
+    }
+    let pacing = "[[change]]\nat = \"1 s\"\nset = { \"pacing:sta.up\" = \"2 Mbit/s\" }\n";
+    let error = scenario(&over_quic("newreno", ""), pacing).err().unwrap();
+    assert!(error.contains("paces by its window"), "{error}");
+}
+
+#[test]
 fn a_pacing_rate_from_outside_is_the_goodput() {
     let change = "[[change]]\nat = \"1 s\"\nset = { \"pacing:sta.up\" = \"2 Mbit/s\" }\n";
     let base = ALONE.replace("[tcp]\n", "[tcp]\npacing = \"on\"\n");
@@ -192,13 +214,30 @@ const FAILING: &str = "duration = \"60 s\"\n[channel]\nerror_model = { kind = \"
 fn a_retry_chain_from_outside_has_its_attempts_at_each_rate() {
     let rates =
         "\"rate:sta->ap\" = \"54 Mbit/s\", \"rate.tries:sta->ap\" = 2, \"rate.fallback:sta->ap\" = \"6 Mbit/s\"";
-    let change = format!("[[change]]\nat = \"0 s\"\nset = {{ {rates} }}\n");
-    let mut simulation = Simulation::new(scenario(FAILING, &change).unwrap(), 1);
-    simulation.run_until(Time::NEVER);
-    let report = simulation.finish().expect("it runs").report;
-    let rate = report.nodes[1].get(frames::DATA_RATE_MEAN).unwrap();
+    let mean_rate = |rates: &str| {
+        let change = format!("[[change]]\nat = \"0 s\"\nset = {{ {rates} }}\n");
+        let mut simulation = Simulation::new(scenario(FAILING, &change).unwrap(), 1);
+        simulation.run_until(Time::NEVER);
+        simulation.finish().expect("it runs").report.nodes[1].get(frames::DATA_RATE_MEAN).unwrap()
+    };
+    let two = mean_rate(rates);
     // Data and ACK both arrive with 1/4: an MSDU takes 4 attempts on average, of which 1 + 3/4 are at 54 Mbit/s.
     let expected = (54e6 * 1.75 + 6e6 * 2.25) / 4.0;
+    assert!((two / expected - 1.0).abs() < 0.03, "{two} for {expected}");
+    // Four rates with one, two, one and all further attempts. Attempt k is made with (3/4)^(k-1).
+    let rates = "\"rate:sta->ap\" = \"54 Mbit/s\", \"rate.fallback:sta->ap\" = \"24 Mbit/s\", \"rate.fallback.tries:sta->ap\" = 2, \
+        \"rate.third:sta->ap\" = \"12 Mbit/s\", \"rate.fourth:sta->ap\" = \"6 Mbit/s\"";
+    let q: f64 = 0.75;
+    let expected = (54e6 + 24e6 * (q + q.powi(2)) + 12e6 * q.powi(3) + 6e6 * q.powi(4) / (1.0 - q)) * (1.0 - q);
+    let rate = mean_rate(rates);
+    assert!((rate / expected - 1.0).abs() < 0.03, "{rate} for {expected}");
+    // An entry without a rate is left out.
+    let skips = "\"rate:sta->ap\" = \"54 Mbit/s\", \"rate.tries:sta->ap\" = 2, \"rate.fallback.tries:sta->ap\" = 9, \
+        \"rate.fourth:sta->ap\" = \"6 Mbit/s\"";
+    assert_eq!(mean_rate(skips), two);
+    // After the attempts of a last entry rates are chosen again: the chain begins anew.
+    let again = "\"rate:sta->ap\" = \"54 Mbit/s\", \"rate.fallback:sta->ap\" = \"6 Mbit/s\", \"rate.fallback.tries:sta->ap\" = 1";
+    let (rate, expected) = (mean_rate(again), (54e6 + 6e6 * q) / (1.0 + q));
     assert!((rate / expected - 1.0).abs() < 0.03, "{rate} for {expected}");
     // Rates without a first one hold nothing.
     let change = "[[change]]\nat = \"0 s\"\nset = { \"rate.fallback:sta->ap\" = \"6 Mbit/s\" }\n";
@@ -320,7 +359,7 @@ fn mistakes_name_the_line_and_the_remedy() {
         (AX, "\"queue.target:ap\" = \"200 ms\"", "below the interval of the law"),
         (AX, "\"window:sta1.up\" = \"7\"", "expected a number, found \"7\""),
         (AX, "\"window:sta1.up\" = 0", "from 1 to 100000 segments"),
-        (SATURATED, "\"window:sta1.up\" = 7", "is for TCP flows of bulk data"),
+        (SATURATED, "\"window:sta1.up\" = 7", "is for flows of bulk data over TCP or QUIC"),
         (AX, "\"aggregation.max_mpdus:ap\" = 257", "from 1 to 256 MPDUs"),
         (AX, "\"rts_threshold:ap\" = 500", "expected a quantity with its unit, found 500"),
         (AX, "\"rts_threshold:sta1\" = \"500 B\"", "there is no ap \"sta1\""),

@@ -229,6 +229,10 @@ impl<B: Send> QueueDiscipline<B> for DualPi2<B> {
         super::has_room(self.limit, (self.packets(), self.bytes()), bytes.max(MTU))
     }
 
+    fn set_target(&mut self, target: Duration) {
+        self.settings.pi2.target = target;
+    }
+
     fn marks(&self) -> u64 {
         self.marks
     }

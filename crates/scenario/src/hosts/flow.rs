@@ -89,10 +89,12 @@ impl Flow {
         self.asked
     }
 
-    /// See [`TcpFlow::hold`]. Other flows have no knobs.
+    /// See [`TcpFlow::hold`] and [`QuicFlow::hold`]. Other flows have no knobs.
     pub(crate) fn hold(&mut self, values: Outside) {
-        if let Carrier::Tcp(tcp) = &mut self.carrier {
-            tcp.hold(values);
+        match &mut self.carrier {
+            Carrier::Tcp(tcp) => tcp.hold(values),
+            Carrier::Quic(quic) => quic.hold(values),
+            _ => {}
         }
     }
 

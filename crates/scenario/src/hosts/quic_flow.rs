@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use lasthop_observe::detail::{Detail, Host};
 use lasthop_observe::{FlowId, Hold, Observer, Record, Row, scope};
 use lasthop_quic::{Change, Datagram, Pair, Role, StreamPlace, Way};
+use lasthop_tcp::congestion_control::Outside;
 use lasthop_units::Time;
 
 use super::Side;
@@ -132,6 +133,12 @@ impl QuicFlow {
             delivered: 0,
             offered: 0,
         }
+    }
+
+    /// Gives its sender a window in datagrams above that of its congestion control.
+    pub(crate) fn hold(&mut self, values: Outside) {
+        let role = self.role(Side::Sender);
+        self.lines.pair.set_outside(role, values);
     }
 
     /// The end at which the application decides the next step: the client.

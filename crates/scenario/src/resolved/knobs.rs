@@ -116,7 +116,7 @@ impl ResolvedScenario {
             Some(_) => Ok(Handle { knob, place: Place::Node(NodeId(node as u32)) }),
             None => {
                 let what = format!("the queue of {} keeps no delay", self.nodes[node].name);
-                Err((what, "codel, pie, fq_codel, fq_pie, fq_mac and airtime_fq_codel have a target").into())
+                Err((what, "codel, pie, dualpi2, fq_codel, fq_pie, fq_mac and airtime_fq_codel have a target").into())
             }
         }
     }
@@ -142,6 +142,7 @@ impl ResolvedScenario {
             QueueDisciplineKind::AirtimeFqCodel(of) => Some((of.target, Some(of.interval))),
             QueueDisciplineKind::Pie(of) => Some((of.target, None)),
             QueueDisciplineKind::FqPie(of) => Some((of.target, None)),
+            QueueDisciplineKind::DualPi2(of) => Some((of.target, None)),
             _ => None,
         }
     }
@@ -162,9 +163,14 @@ impl ResolvedScenario {
     fn flow_knob(&self, knob: &'static Knob, flow: usize) -> Result<Handle, Fault> {
         let spec = &self.flows[flow];
         let is_bulk = matches!(spec.section.traffic, TrafficKind::Bulk(_));
-        if spec.section.transport != TransportWord::Tcp || !is_bulk {
+        let transport = spec.section.transport;
+        if !matches!(transport, TransportWord::Tcp | TransportWord::Quic) || !is_bulk {
             let what = format!("{} has no single congestion window", spec.id);
-            return Err((what, format!("{} is for TCP flows of bulk data", knob.name)).into());
+            return Err((what, format!("{} is for flows of bulk data over TCP or QUIC", knob.name)).into());
+        }
+        if knob.setting == Setting::Pacing && transport == TransportWord::Quic {
+            let what = format!("the QUIC stack of {} paces by its window", spec.id);
+            return Err((what, "turn its window").into());
         }
         if knob.setting == Setting::Pacing && !spec.tcp.config.is_paced() {
             let what = format!("the segments of {} are not paced", spec.id);
@@ -234,7 +240,9 @@ impl ResolvedScenario {
                     if handle.knob.setting == Setting::QueueTarget { ", below the interval of the law" } else { "" };
                 format!("at most {} {}{why}", self.most(handle), handle.knob.unit())
             }
-            Place::Link(link) if handle.knob.setting != Setting::RateTries && !self.has_rate(link.index(), value) => {
+            Place::Link(link)
+                if matches!(handle.knob.setting, Setting::Rate(_)) && !self.has_rate(link.index(), value) =>
+            {
                 let phy = self.phy_of(self.ends(link.index()).0);
                 let mut rates: Vec<DataRate> =
                     self.modes_of_link(link.index()).iter().map(|id| phy.mode(*id).rate).collect();

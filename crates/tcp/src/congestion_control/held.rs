@@ -9,14 +9,14 @@ use super::{AckSample, CongestionControl, CongestionEvent, Moment, Needs, Outsid
 
 /// A controller with values from outside above its own.
 #[derive(Debug)]
-pub struct Held {
+struct Held {
     inner: Box<dyn CongestionControl>,
     values: Outside,
 }
 
 impl Held {
     /// `inner` with its own values.
-    pub fn new(inner: Box<dyn CongestionControl>) -> Held {
+    fn new(inner: Box<dyn CongestionControl>) -> Held {
         Held { inner, values: Outside::default() }
     }
 }
@@ -92,9 +92,18 @@ impl CongestionControl for Held {
     }
 }
 
+/// Replaces the values of a controller by values from outside.
+pub fn hold(control: &mut Box<dyn CongestionControl>, values: Outside) {
+    if !control.set_outside(values) {
+        let own = std::mem::replace(control, Box::new(Idle));
+        *control = Box::new(Held::new(own));
+        control.set_outside(values);
+    }
+}
+
 /// A controller for the moment in which another one is put aside.
 #[derive(Debug)]
-pub(crate) struct Idle;
+struct Idle;
 
 impl CongestionControl for Idle {
     fn on_ack(&mut self, _: &AckSample) {}

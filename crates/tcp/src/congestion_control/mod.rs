@@ -26,7 +26,7 @@ mod round;
 
 pub use draws::Draws;
 pub use growth::{Growth, GrowthMode};
-pub(crate) use held::{Held, Idle};
+pub use held::hold;
 pub use interface::{
     AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, GaveUp, Moment, Outside, Prior,
     RateSample, give_up, slow_start,

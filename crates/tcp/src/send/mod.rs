@@ -24,9 +24,7 @@ use lasthop_units::{Hold, Time};
 
 use crate::SeqNumber;
 use crate::config::{Config, DecreaseFrom, RecoveryMachine};
-use crate::congestion_control::{
-    CongestionCause, CongestionControl, CongestionEvent, Held, Idle, Moment, Needs, Outside,
-};
+use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Moment, Needs, Outside, hold};
 use crate::sequence::Numbering;
 
 use ack_watch::AckWatch;
@@ -160,11 +158,7 @@ impl Sender {
 
     /// Replaces the controller's values by values from outside.
     pub fn set_outside(&mut self, values: Outside) {
-        if !self.control.set_outside(values) {
-            let own = std::mem::replace(&mut self.control, Box::new(Idle));
-            self.control = Box::new(Held::new(own));
-            self.control.set_outside(values);
-        }
+        hold(&mut self.control, values);
     }
 
     /// Takes over the agreement of both SYNs: the largest payload that both take, and SACK.
