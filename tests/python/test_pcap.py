@@ -496,3 +496,65 @@ def test_a_disk_that_is_full_ends_the_run_with_a_sentence(small, tmp_path):
     (outcome,) = campaign.take_finished()
     assert outcome.run is None
     assert "air.pcapng: cannot be written: No space left on device" in outcome.error
+
+
+MOVING = """
+name = "moving"
+duration = "400 ms"
+warmup = "0 s"
+[[bss]]
+name = "stays"
+standard = "802.11g"
+channel = 1
+beacons = "20 TU"
+[[bss]]
+name = "moves"
+standard = "802.11g"
+channel = 1
+beacons = "20 TU"
+[[station]]
+name = "a"
+bss = "stays"
+[[station]]
+name = "b"
+bss = "moves"
+[[flow]]
+station = "*"
+transport = "udp"
+rate = "saturated"
+[[change]]
+at = "200 ms"
+set = { "channel:moves.ap" = 9 }
+"""
+
+
+@needs_tshark
+def test_a_bss_that_moves_has_its_channel_in_beacons_and_headers(tmp_path):
+    (tmp_path / "moving.toml").write_text(MOVING)
+    scenario = lasthop.load(tmp_path / "moving.toml")
+    plain = lasthop.run(scenario, seeds=1, interval_s=None)
+    result = lasthop.run(scenario, seeds=1, interval_s=None, pcap=tmp_path / "into")
+    assert without_simulator(result.runs[0]) == without_simulator(plain.runs[0])
+    found = read(
+        tmp_path / "into" / "air.pcapng",
+        ["frame.time_epoch", "wlan.bssid", "wlan_radio.frequency", "wlan.ds.current_channel", "wlan.fc.type"],
+    )
+    nothing_wrong(found)
+    seen = {}
+    for frame in found.frames:
+        # The exchange in progress comes first.
+        if frame["wlan.bssid"] and not 200_000_000 <= nanoseconds(frame) < 205_000_000:
+            key = (frame["wlan.bssid"], nanoseconds(frame) >= 205_000_000)
+            channels = seen.setdefault(key, {"mhz": set(), "number": set()})
+            channels["mhz"].add(frame["wlan_radio.frequency"])
+            channels["number"].add(frame["wlan.ds.current_channel"])
+    stays, moves = sorted({bssid for bssid, _ in seen})
+    for key in ((stays, False), (stays, True), (moves, False)):
+        assert seen[key] == {"mhz": {"2412"}, "number": {"", "1"}}, key
+    # Channel 9 is at 2452 MHz [802.11-2020 §15.4.4.3].
+    assert seen[moves, True] == {"mhz": {"2452"}, "number": {"", "9"}}
+    # Each node has what it sent and decoded: after the move nothing of the other BSS.
+    own = read(tmp_path / "into" / "b.pcapng", ["frame.time_epoch", "wlan_radio.frequency"])
+    later = [frame for frame in own.frames if nanoseconds(frame) >= 205_000_000]
+    assert {frame["wlan_radio.frequency"] for frame in later} == {"2452"}
+    assert len(later) > 100

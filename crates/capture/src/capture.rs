@@ -222,8 +222,7 @@ impl Capture {
         // Readers take frames with one TSFT for those of one PPDU.
         let tsft_us = self.tsft_us.max(ppdu.at.as_nanos() / 1000);
         self.tsft_us = tsft_us + 1;
-        let bss = self.site.bss_of(ppdu.start.node);
-        let radiotap = Radiotap { tsft_us: Some(tsft_us), ..radio::of_ppdu(&ppdu.start, ppdu.at, (&self.site, bss)) };
+        let radiotap = Radiotap { tsft_us: Some(tsft_us), ..radio::of_ppdu(&ppdu.start, ppdu.at, &self.site) };
         let end = ppdu.end.expect("what has been told of has ended");
         let mut lost_to = end.lost_to.and_then(why);
         if !matches!(ppdu.start.kind, PpduKind::Data | PpduKind::Ampdu) {
@@ -333,6 +332,7 @@ impl Capture {
                 }
             }
             Detail::Requests { node, tid, start } => self.requests(node, tid, start),
+            Detail::Tuned { ap, channel, number, mhz } => self.site.tune(ap, channel, (number, mhz)),
             Detail::Heard { node, part, by, power, decoded } => {
                 let signal_dbm = power.0.round().clamp(-128.0, 127.0) as i8;
                 if let Some(ppdu) = self.queue.of(node, part) {

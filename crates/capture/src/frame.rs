@@ -14,7 +14,7 @@ use crate::airborne::{Airborne, Content, Named};
 use crate::ccmp::{RSN, append_protected};
 use crate::packet::append_packet;
 use crate::packets::Held;
-use crate::site::{BssSite, Site};
+use crate::site::Site;
 
 /// Bytes of the FCS.
 const FCS: usize = 4;
@@ -101,7 +101,7 @@ pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usi
             }
         }
         PpduKind::CfEnd => CfEnd { flags, bssid: site.bssid_of(ppdu.start.node) }.append(out),
-        PpduKind::Beacon => append_beacon(site.bss_of(ppdu.start.node), ppdu, number, out),
+        PpduKind::Beacon => append_beacon(site, ppdu, number, out),
         PpduKind::Data | PpduKind::Ampdu => unreachable!("they are built by MPDU"),
         PpduKind::MuBar => append_trigger(site, ppdu, TriggerKind::MuBar, duration_us, out),
         PpduKind::Bsrp => append_trigger(site, ppdu, TriggerKind::Bsrp, duration_us, out),
@@ -177,11 +177,13 @@ pub(crate) fn in_80_mhz(unit: Unit) -> (u8, bool) {
     ((unit.place % in_segment) as u8, unit.place >= in_segment)
 }
 
-fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>) {
+fn append_beacon(site: &Site, ppdu: &Airborne, number: u16, out: &mut Vec<u8>) {
+    let bss = site.bss_of(ppdu.start.node);
+    let (channel, _) = site.primary(ppdu.start.node, ppdu.start.channel);
     let ssid = &bss.ssid.as_bytes()[..bss.ssid.len().min(32)];
     let rates: Vec<u8> = bss.rates.iter().map(|(rate, basic)| rate | u8::from(*basic) << 7).collect();
     let mut elements = Vec::new();
-    append_elements(ssid, &rates, bss.channel, &mut elements);
+    append_elements(ssid, &rates, channel, &mut elements);
     elements.extend_from_slice(&NO_TRAFFIC);
     if bss.protected {
         elements.extend_from_slice(&RSN);

@@ -26,7 +26,8 @@ fn is_ampdu(start: &PpduStart, format: Option<Format>) -> (bool, bool) {
 }
 
 /// The header of the MPDUs of a PPDU that began at `at`, without its TSFT and the fields that differ between them.
-pub(crate) fn of_ppdu(start: &PpduStart, at: Time, (site, bss): (&Site, &BssSite)) -> Radiotap {
+pub(crate) fn of_ppdu(start: &PpduStart, at: Time, site: &Site) -> Radiotap {
+    let bss = site.bss_of(start.node);
     let mut radiotap = Radiotap { timestamp: Some(Timestamp::ppdu_start_ns(at.as_nanos())), ..Radiotap::default() };
     let guard_ns = start.guard_interval.as_nanos() as u16;
     let is_dsss = start.mcs.is_none() && guard_ns == 0;
@@ -51,7 +52,8 @@ pub(crate) fn of_ppdu(start: &PpduStart, at: Time, (site, bss): (&Site, &BssSite
     }
     let band = if bss.mhz < 3000 { Channel::GHZ_2 } else { Channel::GHZ_5 };
     let modulation = if is_dsss { Channel::CCK } else { Channel::OFDM };
-    radiotap.channel = Some(Channel { mhz: bss.mhz, flags: band | modulation });
+    let (_, mhz) = site.primary(start.node, start.channel);
+    radiotap.channel = Some(Channel { mhz, flags: band | modulation });
     Radiotap { flags: Some(flags), ..radiotap }
 }
 

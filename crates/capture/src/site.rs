@@ -1,5 +1,6 @@
 //! The constants of a run: nodes, BSSs and flows, with their addresses and ports.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 
@@ -89,6 +90,8 @@ pub struct Site {
     pub bss: Vec<BssSite>,
     /// flows
     pub flows: Vec<FlowSite>,
+    /// primary channels of BSSs on the channels to which they have moved: number, and centre in MHz
+    pub tuned: BTreeMap<(u32, u32), (u8, u16)>,
 }
 
 /// Ports from 50000 on, and from 60100 on, which belong to no protocol that Wireshark would dissect.
@@ -123,6 +126,18 @@ impl Site {
     /// The BSS of a node.
     pub(crate) fn bss_of(&self, node: NodeId) -> &BssSite {
         &self.bss[self.nodes[node.index()].bss as usize]
+    }
+
+    /// On a channel an access point has this primary channel from now on: its number and its centre in MHz.
+    pub(crate) fn tune(&mut self, ap: NodeId, channel: u32, primary: (u8, u16)) {
+        self.tuned.insert((self.nodes[ap.index()].bss, channel), primary);
+    }
+
+    /// The primary channel of the BSS of a node on a channel: its number and its centre in MHz.
+    pub(crate) fn primary(&self, node: NodeId, channel: u32) -> (u8, u16) {
+        let bss = self.bss_of(node);
+        let tuned = self.tuned.get(&(self.nodes[node.index()].bss, channel));
+        tuned.copied().unwrap_or((bss.channel, bss.mhz))
     }
 
     /// Returns whether data frames between two nodes of a BSS have the QoS Control field.

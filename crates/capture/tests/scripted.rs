@@ -1,5 +1,6 @@
 //! Captures of scripted records, read back.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lasthop_capture::{BssSite, Capture, FlowSite, Format, NodeSite, Site};
@@ -48,6 +49,7 @@ fn site(format: Option<Format>, mhz: u16) -> Site {
         nodes: vec![node("ap"), node("sta"), node("other")],
         bss: vec![bss],
         flows: vec![FlowSite { station: STATION, dscp: 46, echoes: false }],
+        tuned: BTreeMap::new(),
     }
 }
 

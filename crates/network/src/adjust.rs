@@ -29,9 +29,9 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     }
 
     /// Moves an access point and its stations to another channel: [`Medium::set_channel`](lasthop_wifi::Medium::set_channel).
-    pub fn set_channel(&mut self, ap: NodeId, channel: u32) {
+    pub fn set_channel(&mut self, ap: NodeId, channel: u32, shares: &[Db]) {
         let now = self.now();
-        self.medium.set_channel(now, ap, channel, &mut self.around);
+        self.medium.set_channel(now, ap, channel, shares, &mut self.around);
     }
 
     /// Changes the bounds of later downlink PPDUs of several users of an access point, if it sends any.

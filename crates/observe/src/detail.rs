@@ -365,6 +365,17 @@ pub enum Detail {
         /// its power relative to the interferer's
         level: Db,
     },
+    /// For captures: the primary channel of an access point, if it is on this channel from now on.
+    Tuned {
+        /// the access point
+        ap: NodeId,
+        /// the channel, counted from 0 in the order in which BSSs have had them
+        channel: u32,
+        /// the number of the primary channel
+        number: u8,
+        /// its centre in MHz
+        mhz: u16,
+    },
     /// The state of a sender's congestion control may have changed.
     Stands {
         /// its flow

@@ -166,6 +166,13 @@ pub enum Step {
         /// whether it may not
         held: bool,
     },
+    /// A node is on another channel from now on; it sends nothing.
+    Moved {
+        /// the node
+        node: NodeId,
+        /// the channel, counted from 0 in the order in which BSSs have had them
+        channel: u32,
+    },
     /// A PPDU has ended.
     End(End),
 }

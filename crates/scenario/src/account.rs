@@ -12,6 +12,7 @@ use lasthop_wifi::{AccessCategory, ChannelAccess};
 use serde_json::{Map, Value as Json, json};
 
 use crate::ResolvedScenario;
+use crate::resolved::Range;
 
 /// Number of names listed one by one; the rest is summed up as "others".
 const NAMED: usize = 32;
@@ -37,9 +38,13 @@ pub(crate) fn of(scenario: &ResolvedScenario) -> Account {
 }
 
 /// The account of a result: seconds by term.
-pub(crate) fn json(scenario: &ResolvedScenario, balance: &Balance) -> Json {
+/// `ranges`: the frequencies of its channels, if BSSs have moved.
+pub(crate) fn json(scenario: &ResolvedScenario, balance: &Balance, ranges: &[Range]) -> Json {
+    let at_start = if scenario.may_move() { scenario.ranges_at_start() } else { Vec::new() };
+    let ranges = if ranges.is_empty() { &at_start } else { ranges };
     let flows = balance.flows.iter().enumerate().map(|(index, flow)| flow_json(scenario, index, flow));
-    let channels = balance.channels.iter().enumerate().map(|(index, channel)| channel_json(scenario, index, channel));
+    let channel = |(index, channel)| channel_json(scenario, index, channel, ranges.get(index));
+    let channels = balance.channels.iter().enumerate().map(channel);
     json!({
         "covered_s": balance.covered.as_secs_f64(),
         "flows": flows.collect::<Vec<_>>(),
@@ -123,9 +128,11 @@ fn named(scenario: &ResolvedScenario, mut times: Vec<(Option<Rival>, Duration)>)
     listed
 }
 
-fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBalance) -> Json {
+fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBalance, range: Option<&Range>) -> Json {
     let is_here =
         |node: &usize| scenario.bss[scenario.nodes[*node].config.bss as usize].config.channel as usize == index;
+    // A node that has moved is on each channel on which it has sent.
+    let is_here = |node: &usize| is_here(node) || channel.nodes[*node].total() > Duration::ZERO;
     let here = (0..scenario.nodes.len()).filter(is_here);
     let several = |node: usize| scenario.bss[scenario.nodes[node].config.bss as usize].config.multi_user.is_some();
     let features = |node: usize| (several(node), scenario.has_interferers());
@@ -139,6 +146,9 @@ fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBala
         "contending_s": channel.contending.as_secs_f64(),
         "idle_s": channel.idle.as_secs_f64(),
     });
+    if let Some((low, high)) = range {
+        json["mhz"] = json!((low + high) / 2e6);
+    }
     if scenario.has_interferers() {
         json["interferers_s"] = json!(channel.interferers.as_secs_f64());
     }

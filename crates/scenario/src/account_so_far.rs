@@ -29,14 +29,13 @@ impl AccountSoFar {
     /// "account" of a result has it. A transmission on the air counts by what has happened so far. An error if the run
     /// went wrong.
     pub fn until(&mut self, until: Time) -> Result<Json, String> {
-        self.scenario.check_watched(true, false)?;
         self.simulation.run_until(until);
         if let Some(failure) = self.simulation.failure().or(self.simulation.observer().failure()) {
             return Err(failure.to_string());
         }
         let (_, (books, _)) = self.simulation.observer();
         let balance = books.clone().map(|books| books.close(until.min(self.simulation.end())));
-        Ok(balance.map_or(Json::Null, |balance| account::json(&self.scenario, &balance)))
+        Ok(balance.map_or(Json::Null, |balance| account::json(&self.scenario, &balance, self.simulation.channels())))
     }
 
     /// "flows", "totals" and so on of a result, from the end of the warm-up to now; `None` during the warm-up.

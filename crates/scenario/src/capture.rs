@@ -1,5 +1,6 @@
 //! The captures of a run: where they are written, and their description of the scenario.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lasthop_capture::{BssSite, Capture, FlowSite, Format, NodeSite, Site};
@@ -51,6 +52,7 @@ impl ResolvedScenario {
             nodes: self.nodes.iter().map(node).collect(),
             bss: description.bss.0.iter().zip(&self.bss).map(|(bss, spec)| bss_site(bss, spec)).collect(),
             flows: self.flows.iter().map(flow).collect(),
+            tuned: BTreeMap::new(),
         }
     }
 }
@@ -58,12 +60,10 @@ impl ResolvedScenario {
 fn bss_site(bss: &Bss, spec: &BssSpec) -> BssSite {
     let phy = &*spec.config.phy;
     let channel = phy.channel();
-    let of_primary = |base: u16| base + 5 * u16::from(channel);
-    let mhz = if phy.frequency_hz() > 3e9 { of_primary(5000) } else { of_primary(2407) };
     BssSite {
         ssid: bss.ssid().into(),
         channel,
-        mhz: if mhz == of_primary(2407) && channel == 14 { 2484 } else { mhz },
+        mhz: centre_mhz(phy, channel),
         format: format_of(phy),
         short_preamble: bss.preamble == Some(Preamble::Short),
         rates: rates_of(phy),
@@ -75,6 +75,15 @@ fn bss_site(bss: &Bss, spec: &BssSpec) -> BssSite {
         long_guard_interval: phy.guard_interval().is_some_and(|guard| guard.duration().as_nanos() == 3200),
         medium: spec.config.channel,
         protected: spec.config.security != Security::Open,
+    }
+}
+
+/// The centre in MHz of a channel of 20 MHz in the band of a PHY.
+pub(crate) fn centre_mhz(phy: &Phy, channel: u8) -> u16 {
+    match (phy.frequency_hz() > 3e9, channel) {
+        (true, _) => 5000 + 5 * u16::from(channel),
+        (false, 14) => 2484,
+        (false, _) => 2407 + 5 * u16::from(channel),
     }
 }
 

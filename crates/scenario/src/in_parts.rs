@@ -81,7 +81,7 @@ fn run_parts(
     let finished: Option<Vec<_>> = outcomes.into_iter().collect::<Result<_, _>>()?;
     let Some(finished) = finished else { return Ok(None) };
     let (summary, series) = joined(scenario, finished);
-    let told = Told { balance: None, carried: None, wall_s: clock.seconds() };
+    let told = Told { balance: None, channels: &[], carried: None, wall_s: clock.seconds() };
     Ok(Some(result_of(scenario, seed, summary, &told, series)))
 }
 

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::capture::Captures;
 use crate::certificate::Carried;
 use crate::recording::Recording;
+use crate::resolved::Range;
 use crate::run_tables::RunTables;
 use crate::simulation::{Finished, Simulation};
 use crate::{ResolvedScenario, account, tables};
@@ -144,7 +145,6 @@ pub(crate) fn run_whole(
     control: &Control,
 ) -> Result<Option<RunResult>, String> {
     let clock = Clock::start();
-    scenario.check_watched(keep.account, keep.captures.is_some())?;
     let series = keep.interval.map(|interval| scenario.time_series(interval));
     let books = keep.account.then(|| account::of(scenario));
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
@@ -157,7 +157,8 @@ pub(crate) fn run_whole(
     capture.map_or(Ok(()), Capture::close)?;
     tape.map_or(Ok(()), Tape::close)?;
     let balance = books.map(|books| books.close(finished.end));
-    let told = Told { balance: balance.as_ref(), carried: None, wall_s: clock.seconds() };
+    let (channels, wall_s) = (&finished.channels[..], clock.seconds());
+    let told = Told { balance: balance.as_ref(), channels, carried: None, wall_s };
     Ok(Some(result_of(scenario, seed, (finished.report, finished.events), &told, series)))
 }
 
@@ -300,7 +301,7 @@ impl OpenRun {
         let wall_s = spent + clock.seconds();
         let result = |finished: Finished<Watchers>| {
             let (finished, (series, _)) = finished.without_observer();
-            let told = Told { balance: None, carried: None, wall_s };
+            let told = Told { balance: None, channels: &[], carried: None, wall_s };
             result_of(&scenario, seed, (finished.report, finished.events), &told, series)
         };
         RunOutcome { seed, result: finished.map(result) }
@@ -311,6 +312,8 @@ impl OpenRun {
 pub(crate) struct Told<'a> {
     /// the account of time
     pub(crate) balance: Option<&'a Balance>,
+    /// the channels that BSSs have had, if any has moved
+    pub(crate) channels: &'a [Range],
     /// the description of the emulation, if it was one
     pub(crate) carried: Option<&'a Carried>,
     /// wall-clock seconds on this machine
@@ -336,7 +339,7 @@ pub(crate) fn result_of(
     let columns: Vec<_> = columns.map(|(name, value)| (name, tables::Told::Value(value))).collect();
     tables::put_row(&mut run, "simulator", &columns, &simulator);
     if let Some(balance) = told.balance {
-        run.put("account", account::json(scenario, balance));
+        run.put("account", account::json(scenario, balance, told.channels));
     }
     let series = series.map_or_else(Vec::new, |series| blocks_of(scenario, series));
     RunResult { report, tables: run, series }

@@ -13,6 +13,7 @@ use lasthop_wifi::Failed;
 use crate::agent::Agents;
 use crate::description::TransportWord;
 use crate::hosts::{Flow, FlowEvent, FlowHosts, Span};
+use crate::resolved::Range;
 use crate::run_tables::RunTables;
 use crate::settings::Settings;
 use crate::{ResolvedScenario, queues, tables};
@@ -31,13 +32,15 @@ pub struct Finished<O = ()> {
     pub events: u64,
     /// time at which the run ended
     pub end: Time,
+    /// the channels that BSSs have had, if any has moved, in the order of their numbers
+    pub(crate) channels: Vec<Range>,
 }
 
 impl<O> Finished<O> {
     /// Separates the measurements from the observer.
     pub(crate) fn without_observer(self) -> (Finished, O) {
-        let Finished { report, metrics, observer, events, end } = self;
-        (Finished { report, metrics, observer: (), events, end }, observer)
+        let Finished { report, metrics, observer, events, end, channels } = self;
+        (Finished { report, metrics, observer: (), events, end, channels }, observer)
     }
 }
 
@@ -301,12 +304,13 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         self.network.hosts().check_conservation()?;
         let end = self.end;
         let mut report = self.network.observer_mut().report(end);
-        check_airtime(&report, self.scenario.channels().max(self.settings.channels()))?;
+        check_airtime(&report, self.scenario.channels().max(self.settings.channels().len()))?;
         self.add_rows(end, &mut report);
         let events = self.network.events();
         let (collector, _) = self.network.into_parts();
         let (metrics, observer) = collector.into_parts();
-        Ok(Finished { report, metrics, observer, events, end })
+        let channels = self.settings.channels().to_vec();
+        Ok(Finished { report, metrics, observer, events, end, channels })
     }
 }
 

@@ -69,9 +69,9 @@ impl Settings {
         known as u32
     }
 
-    /// The number of channels that BSSs have had, if any has moved; else 0.
-    pub(crate) fn channels(&self) -> usize {
-        self.channels.len()
+    /// The channels that BSSs have had, in the order of their numbers in the medium, if any has moved; else none.
+    pub(crate) fn channels(&self) -> &[Range] {
+        &self.channels
     }
 
     /// Changes a part of the retry chain of a link. Returns the chain in force from now on; none before its first rate is known.

@@ -11,7 +11,7 @@ use lasthop_wifi::{MediumConfig, Queues};
 use crate::ResolvedScenario;
 use crate::hosts::{Body, Flow, FlowHosts};
 use crate::knob::Handle;
-use crate::resolved::{NodeSpec, queue_of};
+use crate::resolved::{NodeSpec, Range, queue_of};
 pub use crate::run_state::Finished;
 use crate::run_state::{Population, RunState};
 use crate::run_tables::RunTables;
@@ -102,6 +102,11 @@ impl<O: Watcher> Simulation<O> {
     /// The metrics from the end of the warm-up to now; `None` during the warm-up.
     pub fn metrics(&self) -> Option<Report> {
         self.0.metrics()
+    }
+
+    /// The channels that BSSs have had, if any has moved, in the order of their numbers.
+    pub(crate) fn channels(&self) -> &[Range] {
+        self.0.settings.channels()
     }
 
     /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics).

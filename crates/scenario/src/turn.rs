@@ -1,9 +1,11 @@
 //! A knob's new value, passed to the network and its hosts.
 
-use lasthop_observe::Watcher;
+use lasthop_observe::detail::Detail;
+use lasthop_observe::{Observer, Watcher};
 use lasthop_tcp::congestion_control::Outside;
 use lasthop_units::{Bytes, DataRate, Dbm, Duration};
 
+use crate::capture::centre_mhz;
 use crate::knob::{Handle, MOST_BYTES, Place, Setting};
 use crate::run_state::{Population, RunState};
 
@@ -34,7 +36,12 @@ impl<P: Population, O: Watcher> RunState<P, O> {
             }
             (Place::Node(ap), Setting::Channel) => {
                 let channel = self.settings.channel(&self.scenario, ap, value);
-                self.network.set_channel(ap, channel);
+                let (number, range) = self.scenario.channel_near(ap.index(), value);
+                let mhz = centre_mhz(self.scenario.phy_of(ap.index()), number);
+                let now = self.network.now();
+                self.network.observer_mut().detail(now, Detail::Tuned { ap, channel, number, mhz });
+                let shares = self.scenario.shares_in(range);
+                self.network.set_channel(ap, channel, &shares);
             }
             (Place::Node(ap), Setting::MaxUsers) => self.network.bound_users(ap, Some(value as u32), None),
             (Place::Node(ap), Setting::LeastBytes) => {

@@ -98,14 +98,79 @@ fn an_agent_moves_bsss_to_the_nearest_channels_that_do_not_overlap() {
 }
 
 #[test]
-fn what_has_one_channel_for_a_bss_is_refused() {
-    let text = two(36, 36, &moved(44));
-    let refused = run_with_account(&scenario(&text), 1).err().unwrap();
-    assert!(refused.contains("an account of time has one channel for each BSS"), "{refused}");
-    let of_sinr = text.replacen("[[bss]]", "[channel]\nerror_model = \"nist\"\n[[bss]]", 1);
-    let burst = "[[interferer]]\nkind = \"periodic\"\non = \"1 ms\"\noff = \"9 ms\"\n";
-    let error = resolve(&format!("{of_sinr}{burst}"), "f.toml", &[]).err().unwrap().to_string();
-    assert!(error.contains("a BSS cannot move beside an interferer"), "{error}");
+fn an_account_of_bsss_that_move_has_their_airtime_on_each_channel() {
+    // The only BSS that sends is on 36 until 2 s, then on 44.
+    let text = two(36, 36, "").replace("duration = \"10 s\"\nwarmup = \"2 s\"", "duration = \"5 s\"\nwarmup = \"1 s\"");
+    let text = text.replace("station = \"*\"", "station = \"sb*\"") + &moved(44).replace("1 s", "2 s");
+    let plain = run(&scenario(&text), 3, None).expect("it runs").json();
+    let with = run_with_account(&scenario(&text), 3).expect("it runs").json();
+    let of = |json: &str| serde_json::from_str::<serde_json::Value>(json).expect("a result is JSON");
+    let (plain, mut with) = (of(&plain), of(&with));
+    let account = with.as_object_mut().unwrap().remove("account").expect("an account was kept");
+    for table in ["flows", "nodes", "totals", "medium"] {
+        assert_eq!(plain[table], with[table], "an account changes nothing");
+    }
+    let (number, channels) =
+        (|value: &serde_json::Value| value.as_f64().unwrap(), account["channels"].as_array().unwrap());
+    let places: Vec<f64> = channels.iter().map(|channel| number(&channel["mhz"])).collect();
+    assert_eq!(places, [5180.0, 5220.0]);
+    // 3 s of 4 s without a node there, and 1 s; a BSS moves after its exchange.
+    for (channel, idle_s) in channels.iter().zip([3.0, 1.0]) {
+        assert!((number(&channel["idle_s"]) - idle_s).abs() < 0.005, "{channel}");
+    }
+    // The metric of airtime counts for itself; of PPDUs that collide the account has the earliest.
+    let mut sums = [0.0, 0.0];
+    for node in with["nodes"].as_array().unwrap() {
+        let of_node = |channel: &serde_json::Value| {
+            let all = channel["nodes"].as_array().unwrap().iter().filter(|one| one["name"] == node["name"]);
+            let terms = all.flat_map(|one| one.as_object().unwrap().values().filter_map(serde_json::Value::as_f64));
+            terms.sum::<f64>()
+        };
+        sums[0] += channels.iter().map(of_node).sum::<f64>();
+        sums[1] += 4.0 * number(&node["airtime_fraction"]);
+    }
+    let overlaps = 4.0 * 2.0 * number(&with["medium"]["collision_fraction"]);
+    assert!((sums[0] + overlaps - sums[1]).abs() < 0.1 * overlaps + 1e-6, "{sums:?} and {overlaps}");
+}
+
+#[test]
+fn bsss_that_cannot_meet_may_have_other_slots() {
+    // Slots of 20 us at 2.4 GHz, of 9 us at 5 GHz.
+    let bands = two(1, 36, &moved(44)).replacen("802.11a", "802.11b", 1).replacen("54 Mbit/s", "11 Mbit/s", 1);
+    report(&bands.replacen("10 s", "3 s", 1), 1);
+    let meet = two(1, 5, &moved(9)).replace("802.11a", "802.11g").replacen(
+        "channel = 1\n",
+        "channel = 1\nshort_slot = false\n",
+        1,
+    );
+    let error = resolve(&meet, "f.toml", &[]).err().unwrap().to_string();
+    assert!(error.contains("BSSs with different slots cannot meet on a channel"), "{error}");
+}
+
+/// An access point that sends to a station, next to an interferer in the band of channel 36 that is on the air for half of the time.
+const JAMMED: &str = "duration = \"4 s\"\nwarmup = \"1 s\"\n[channel]\npath_loss = \"log_distance\"\nerror_model = \"nist\"\n\
+    [[bss]]\nname = \"a\"\nstandard = \"802.11a\"\nchannel = 36\nrate_control = { kind = \"fixed\", rate = \"54 Mbit/s\" }\n\
+    [[station]]\nposition = [\"3 m\", \"0 m\"]\n\
+    [[interferer]]\nkind = \"periodic\"\non = \"10 ms\"\noff = \"10 ms\"\nposition = [\"0 m\", \"3 m\"]\npower = \"20 dBm\"\n\
+    channel = 36\n\
+    [[flow]]\ndirection = \"down\"\ntransport = \"udp\"\nrate = \"saturated\"\n";
+
+#[test]
+fn a_bss_that_leaves_or_meets_an_interferer_has_the_goodput_of_one_that_was_there() {
+    let of = |text: &str| report(text, 1).totals.get(goodput::GOODPUT_OF_ALL).unwrap();
+    let at = |channel: u8| JAMMED.replacen("channel = 36", &format!("channel = {channel}"), 1);
+    let change = |channel: u8| format!("[[change]]\nat = \"500 ms\"\nset = {{ \"channel:ap\" = {channel} }}\n");
+    let alone = JAMMED.replacen("[[interferer]]", "[[interferer]]\npower = \"-40 dBm\"", 1).replacen(
+        "power = \"20 dBm\"\n",
+        "",
+        1,
+    );
+    let (jammed, clear) = (of(&at(36)), of(&alone));
+    // Half of the time the medium is busy, and a frame that a burst would meet is not begun or lost.
+    assert!((0.4..0.55).contains(&(jammed / clear)), "{jammed} of {clear}");
+    let (left, met) = (of(&(at(36) + &change(44))), of(&(at(44) + &change(36))));
+    assert!((left / clear - 1.0).abs() < 0.005, "{left} after leaving, {clear} without");
+    assert!((met / jammed - 1.0).abs() < 0.02, "{met} after meeting, {jammed} from the start");
 }
 
 /// Moves at random times, to random channels.
@@ -140,7 +205,7 @@ proptest! {
             text += "[[station]]\nname = \"w\"\nbss = \"a\"\nwaypoints = [[\"0 s\", \"1 m\", \"0 m\"], [\"1 s\", \"30 m\", \"0 m\"]]\n";
         }
         text += "[[flow]]\nstation = \"*\"\ndirection = \"both\"\n[[flow]]\nstation = \"sb*\"\ntransport = \"udp\"\nrate = \"saturated\"\n";
-        let found = report(&(text + &changes), seed);
+        let found = run_with_account(&scenario(&(text + &changes)), seed).expect("it runs").report().clone();
         prop_assert!(found.totals.get(goodput::GOODPUT_OF_ALL).unwrap() > 1e6);
     }
 }

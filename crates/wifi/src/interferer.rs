@@ -46,7 +46,8 @@ pub enum Emission {
 pub struct Interferer {
     /// its name, from which the name of its random stream is made
     pub name: String,
-    /// its power at each node at the start, as far as its band overlaps the node's channel; negative infinity: none
+    /// its power at each node at the start, as far as its band overlaps the node's channel; negative infinity: none. If channels
+    /// change, all of it, of which [`shares`](Interferers::shares) has the part in each channel
     pub power: Vec<Dbm>,
     /// the times at which it sends
     pub emission: Emission,
@@ -60,6 +61,9 @@ pub struct Interferers {
     /// their powers where nodes move, with the interval at which positions are looked up; as a transmitter the `k`-th
     /// interferer has the number of nodes plus `k`
     pub movement: Option<(Arc<dyn Movement>, Duration)>,
+    /// if channels [change](crate::Matrix::with_turned_channels): for each channel of the start, the part of the power of each
+    /// interferer that falls into it; else empty
+    pub shares: Vec<Vec<Db>>,
 }
 
 /// The bursts of an interferer, one after another.

@@ -208,6 +208,13 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
+    /// Reports that a node is on another channel from now on.
+    pub(crate) fn note_moved<E: Environment<B>>(&self, now: Time, node: NodeId, channel: u32, env: &mut E) {
+        if env.reads_steps() {
+            tell(env, now, Step::Moved { node, channel });
+        }
+    }
+
     /// Reports that a PPDU has ended, overlapped by others or not; `goes_on`: its exchange continues.
     #[inline(always)]
     pub(crate) fn note_end<E: Environment<B>>(

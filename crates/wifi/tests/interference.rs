@@ -40,7 +40,7 @@ impl Interference {
             let power = levels.iter().map(|level| Dbm(*level)).collect();
             Interferer { name: format!("interferer{k}"), power, emission: Emission::Trace(of.collect()) }
         };
-        Interferers { all: self.levels.iter().enumerate().map(one).collect(), movement: None }
+        Interferers { all: self.levels.iter().enumerate().map(one).collect(), movement: None, shares: Vec::new() }
     }
 
     /// The same for the twin, with headers of this duration.

@@ -79,12 +79,18 @@ def _gains(accounts: list[dict[str, Any]], edges: list[int]) -> dict[str, Any]:
         return _shares({term: [of.get(f"{term}_s", 0.0) for of in terms] for term in FLOW_TERMS}, lengths)
 
     def of_channel(index: int) -> dict[str, list[float]]:
-        channels = [account["channels"][index] for account in accounts]
+        channels = [_nth(account, index) for account in accounts]
         return _shares({term: [_of_channel(of, term) for of in channels] for term in CHANNEL_TERMS}, lengths)
 
     last = accounts[-1]
     flows = {flow["id"]: of_flow(index) for index, flow in enumerate(last["flows"])}
     return {"flows": flows, "channels": [of_channel(index) for index in range(len(last["channels"]))]}
+
+
+def _nth(account: dict[str, Any], index: int) -> dict[str, Any]:
+    """A channel of an account; one to which a BSS has not moved yet is idle."""
+    channels: list[dict[str, Any]] = account["channels"]
+    return channels[index] if index < len(channels) else {"nodes": [], "idle_s": account["covered_s"]}
 
 
 def _of_channel(channel: dict[str, Any], term: str) -> float:

@@ -63,6 +63,11 @@ impl ChannelBook {
         }
     }
 
+    /// The book of a channel that no node has had since `started`.
+    pub fn idle_since(started: Time, nodes: usize) -> ChannelBook {
+        ChannelBook { since: started, ..ChannelBook::new(nodes) }
+    }
+
     pub fn start(&mut self, now: Time) {
         self.since = now;
         self.nodes.fill(NodeAirtime::default());
@@ -120,6 +125,18 @@ impl ChannelBook {
             self.advance(now);
         }
         self.wanting -= 1;
+    }
+
+    /// A node with this many packets has come.
+    pub fn wants_many(&mut self, now: Time, packets: u32) {
+        self.advance(now);
+        self.wanting += packets;
+    }
+
+    /// A node with this many packets has left.
+    pub fn wants_fewer(&mut self, now: Time, packets: u32) {
+        self.advance(now);
+        self.wanting -= packets;
     }
 
     /// A PPDU starts.

@@ -155,6 +155,13 @@ impl Exchange {
         fresh
     }
 
+    /// From now on a node does not notice it.
+    pub fn unnotice(&mut self, node: NodeId) {
+        if let Some(bits) = self.noticed.get_mut(node.index() / 64) {
+            *bits &= !(1 << (node.0 % 64));
+        }
+    }
+
     /// Whether `node` has noticed a PPDU of it.
     pub fn is_noticed_by(&self, node: NodeId) -> bool {
         self.noticed.get(node.index() / 64).is_some_and(|bits| bits >> (node.0 % 64) & 1 == 1)

@@ -169,6 +169,12 @@ impl FlowBook {
         self.places
     }
 
+    /// Packets in the queue and in the MAC of a node.
+    pub fn held_at(&self, node: NodeId) -> u32 {
+        let side = self.side(node);
+        self.packets[IN_QUEUE[side]] + self.packets[IN_MAC[side]]
+    }
+
     #[inline(always)]
     pub fn side(&self, node: NodeId) -> usize {
         usize::from(node == self.ends[1])

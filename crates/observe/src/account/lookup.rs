@@ -35,6 +35,7 @@ impl Account {
     }
 
     fn notice_word(&mut self, initiator: NodeId, word: usize, nodes: u64) {
+        let nodes = if self.has_moves { self.of_channel(initiator, word, nodes) } else { nodes };
         if nodes == 0 {
             return;
         }

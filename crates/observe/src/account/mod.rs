@@ -27,6 +27,7 @@ mod exchange;
 mod flow;
 mod lookup;
 mod medium_log;
+mod moved;
 mod row;
 mod start;
 mod term;
@@ -78,12 +79,14 @@ pub struct Account {
     exchanges: Vec<Exchange>,
     begun: u32,
     rivals: Rivals,
-    /// One for each channel, or for each node, if nodes notice different things.
+    /// One for each channel, or for each node, if nodes notice different things or may move.
     logs: Vec<MediumLog>,
     /// The flows that use each of these.
     listeners: Vec<Vec<FlowId>>,
     /// Whether some PPDU was noticed by some nodes only; unknown before the first.
     apart: Option<bool>,
+    /// Whether a node has moved to another channel.
+    has_moves: bool,
     /// For each node that makes A-MPDUs, flows whose time depends on its next choice.
     undecided: Vec<Vec<FlowId>>,
     announced: Announcements,
@@ -113,6 +116,7 @@ impl Account {
             logs,
             listeners,
             apart: None,
+            has_moves: false,
             undecided: vec![Vec::new(); nodes.len()],
             announced: Announcements::none(),
         }
@@ -206,6 +210,7 @@ impl Account {
     #[cold]
     fn burst(&mut self, at: Time, channel: u32, begins: bool) {
         self.catch_up(at);
+        self.knows(channel);
         self.channels[channel as usize].burst(self.now, begins);
     }
 
@@ -279,6 +284,7 @@ impl Account {
             Step::End(end) => self.ended(at, &end),
             Step::Held { node, function, held } => self.holds(at, node, function, held),
             Step::Recognised { initiator, by } => self.recognised(at, initiator, by),
+            Step::Moved { node, channel } => self.moved(at, node, channel),
         }
     }
 }

@@ -49,6 +49,7 @@ struct Cells {
     chance: Chance,
     ends: Vec<FlowEnds>,
     nodes: Vec<NodeFacts>,
+    aps: usize,
     /// Whether all nodes of a channel notice the same.
     alike: bool,
     packets: Vec<Packet>,
@@ -78,7 +79,8 @@ impl Cells {
             }
         }
         let (books, twin) = (Account::new(&ends, &nodes, channels), Twin::new(&ends, &nodes, channels));
-        Cells { chance, ends, nodes, alike, packets: Vec::new(), sent: Vec::new(), now: Time::ZERO, books, twin }
+        let aps = channels;
+        Cells { chance, ends, nodes, aps, alike, packets: Vec::new(), sent: Vec::new(), now: Time::ZERO, books, twin }
     }
 
     fn tell(&mut self, record: Record) {
@@ -248,6 +250,24 @@ impl Cells {
         self.step(Step::Held { node, function, held });
     }
 
+    /// An access point and its stations move to another channel, none of them being on the air.
+    fn moves(&mut self) {
+        let (aps, node_count) = (self.aps, self.nodes.len());
+        let ap = self.chance.below(aps);
+        let is_own = |node: usize| node == ap || node >= aps && node % aps == ap;
+        if self.alike || self.sent.iter().any(|ppdu| is_own(ppdu.node.index()) || is_own(ppdu.initiator.index())) {
+            return;
+        }
+        let channel = self.chance.below(4) as u32;
+        if channel == self.nodes[ap].channel {
+            return;
+        }
+        for node in (0..node_count).filter(|node| is_own(*node)) {
+            self.nodes[node].channel = channel;
+            self.step(Step::Moved { node: NodeId(node as u32), channel });
+        }
+    }
+
     fn happens(&mut self) {
         match self.chance.below(16) {
             0..6 => self.packet_moves(),
@@ -255,7 +275,8 @@ impl Cells {
             8..11 => self.ppdu_starts(),
             11..14 => self.ppdu_ends(),
             14 if self.chance.one_in(2) => self.is_recognised(),
-            14 => self.is_held(),
+            14 if self.chance.one_in(2) => self.is_held(),
+            14 => self.moves(),
             _ => self.now += Duration::from_nanos(self.chance.below(120) as u64),
         }
     }

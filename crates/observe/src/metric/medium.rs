@@ -81,6 +81,9 @@ impl Metric for Medium {
                 }
             }
             Record::Interferer { channel, begins } => {
+                if channel as usize >= self.channels.len() {
+                    self.add(channel);
+                }
                 let channel = &mut self.channels[channel as usize];
                 channel.bursts = if begins { channel.bursts + 1 } else { channel.bursts - 1 };
                 channel.interferers.set(at, f64::from(u8::from(channel.bursts > 0)));

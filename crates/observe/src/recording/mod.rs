@@ -470,7 +470,7 @@ impl Observer for Tape {
             // For captures.
             Detail::Packet(_) | Detail::Mpdu(_) | Detail::Holds { .. } => false,
             Detail::Requests { .. } | Detail::Heard { .. } | Detail::Told { .. } => false,
-            Detail::Names { .. } | Detail::Reports { .. } => false,
+            Detail::Names { .. } | Detail::Reports { .. } | Detail::Tuned { .. } => false,
         };
         if is_wanted {
             self.write_detail(at, &detail);

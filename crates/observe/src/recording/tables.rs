@@ -26,7 +26,7 @@ table! {
         initiator: NodeId,
         /// link of the data of its exchange; null for a beacon
         link: Option<LinkId>,
-        /// channel, from 0
+        /// channel, from 0; one to which BSSs move has the next number
         channel: u32,
         /// frame type
         kind: PpduKind,

@@ -33,7 +33,6 @@ pub fn emulate(
     let clock = Clock::start();
     let with_nodes = plan.stack.as_ref().map(|_| scenario.roaming());
     let scenario = with_nodes.as_ref().unwrap_or(scenario);
-    scenario.check_watched(keep.account, keep.captures.is_some())?;
     let series = keep.interval.map(|interval| scenario.time_series(interval));
     let books = keep.account.then(|| account::of(scenario));
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
@@ -76,7 +75,8 @@ impl Ended<'_> {
     fn result(self, series: Option<TimeSeries>, books: Option<Account>, clock: &Clock) -> (RunResult, Carried) {
         let Ended { of, finished, carried } = self;
         let balance = books.map(|books| books.close(finished.end));
-        let told = Told { balance: balance.as_ref(), carried: Some(&carried), wall_s: clock.seconds() };
+        let (channels, wall_s) = (&finished.channels[..], clock.seconds());
+        let told = Told { balance: balance.as_ref(), channels, carried: Some(&carried), wall_s };
         (result_of(of.scenario, of.seed, (finished.report, finished.events), &told, series), carried)
     }
 }

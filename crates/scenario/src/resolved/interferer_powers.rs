@@ -6,9 +6,9 @@ use lasthop_units::{Db, Dbm, Time};
 use lasthop_wifi::phy::path_loss::wall;
 use lasthop_wifi::{Interferer, Interferers, Movement};
 
-use super::ResolvedScenario;
 use super::interferers::InterfererSpec;
 use super::space::Space;
+use super::{Range, ResolvedScenario};
 
 impl Space {
     /// Mean power of an interferer at a node.
@@ -37,7 +37,8 @@ impl ResolvedScenario {
         let all = self.interferers.iter().enumerate().map(one).collect();
         let interval = self.description.channel.position_interval.filter(|_| space.has_movement());
         let movement = interval.map(|interval| (Arc::new(space) as Arc<dyn Movement>, interval));
-        Interferers { all, movement }
+        let at_start = if self.turned.channels { self.ranges_at_start() } else { Vec::new() };
+        Interferers { all, movement, shares: at_start.into_iter().map(|range| self.shares_in(range)).collect() }
     }
 
     /// Whether there are interferers.
@@ -45,11 +46,19 @@ impl ResolvedScenario {
         !self.interferers.is_empty()
     }
 
+    /// The part of the power of each interferer that falls into a channel.
+    pub(crate) fn shares_in(&self, range: Range) -> Vec<Db> {
+        self.interferers.iter().map(|of| of.share_in(range)).collect()
+    }
+
     /// Each interferer, with the part of its power that falls into the channel of each node.
     pub(super) fn interferers_at_nodes(&self) -> Vec<(InterfererSpec, Vec<Db>)> {
-        let shares = |of: &InterfererSpec| {
-            (0..self.nodes.len()).map(|node| of.share_in(self.phy_of(node).frequency_range_hz())).collect()
+        // Where channels change, the medium knows the parts.
+        let share = |of: &InterfererSpec, node| match self.turned.channels {
+            true => Db(0.0),
+            false => of.share_in(self.phy_of(node).frequency_range_hz()),
         };
+        let shares = |of: &InterfererSpec| (0..self.nodes.len()).map(|node| share(of, node)).collect();
         self.interferers.iter().map(|of| (of.clone(), shares(of))).collect()
     }
 }

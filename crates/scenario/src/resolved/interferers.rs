@@ -54,6 +54,7 @@ pub(super) fn interferers_of(
     bss: &[BssSpec],
     folder: &Path,
 ) -> Result<Vec<InterfererSpec>, ParamError> {
+    let may_move = may_move(description);
     let all = &mut description.interferer.0;
     if all.len() > MOST {
         return error(format!("interferer[{MOST}]"), format!("{} interferers are too many: at most {MOST}", all.len()));
@@ -79,7 +80,12 @@ pub(super) fn interferers_of(
         if let Some(other) = specs.iter().position(|other| other.name == spec.name) {
             return error(format!("{path}.name"), format!("\"{}\" is also the name of interferer[{other}]", spec.name));
         }
-        if bss.iter().all(|bss| spec.share_in(bss.config.phy.frequency_range_hz()).0 == f64::NEG_INFINITY) {
+        let is_reached = |bss: &BssSpec| {
+            let reaches = |range| spec.share_in(range).0 > f64::NEG_INFINITY;
+            let phy = &bss.config.phy;
+            reaches(phy.frequency_range_hz()) || may_move && phy.channels().any(|(_, range)| reaches(range))
+        };
+        if !bss.iter().any(is_reached) {
             let (low, high) = (spec.band.0 / 1e6, spec.band.1 / 1e6);
             let why = format!("its band of {low} to {high} MHz lies beside the channels of all BSSs");
             return error(format!("{path}.channel"), (Kind::NoEffect(why), "choose another channel, or remove it"));
@@ -87,6 +93,13 @@ pub(super) fn interferers_of(
         specs.push(spec);
     }
     Ok(specs)
+}
+
+/// Whether a knob of the file moves BSSs.
+fn may_move(description: &Description) -> bool {
+    let of_changes = description.change.0.iter().flat_map(|section| section.set.0.iter().map(|(name, _)| &**name));
+    let of_agents = description.agent.0.iter().flat_map(|section| section.control.iter().map(|name| &**name));
+    of_changes.chain(of_agents).any(|name| name.starts_with("channel:"))
 }
 
 fn spec_of(section: &InterfererSection, path: &str, folder: &Path) -> Result<InterfererSpec, ParamError> {

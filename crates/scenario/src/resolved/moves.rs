@@ -5,6 +5,7 @@
 //! less than 1 dB in a band.
 
 use lasthop_registry::Fault;
+use lasthop_wifi::phy::Phy;
 
 use super::stack::uses_kernel;
 use super::{Range, ResolvedScenario};
@@ -21,22 +22,24 @@ impl ResolvedScenario {
     /// A scenario whose BSSs cannot move.
     pub(super) fn channel_knob(&self, knob: &'static Knob, ap: usize) -> Result<Handle, Fault> {
         let slot = self.phy_of(ap).slot();
-        if self.has_interferers() {
+        let own: Vec<Range> = self.channels_for(ap).into_iter().map(|(_, range)| range).collect();
+        let could_meet = |phy: &Phy| phy.slot() != slot && phy.channels().any(|(_, range)| own.contains(&range));
+        if self.bss.iter().any(|bss| could_meet(&bss.config.phy)) {
             return Err((
-                "a BSS cannot move beside an interferer, which reaches the channels of the start",
-                "remove [[interferer]]",
+                "BSSs with different slots cannot meet on a channel: none could count the slots of the other",
+                "set short_slot to the same value",
             )
                 .into());
-        }
-        if self.bss.iter().any(|bss| bss.config.phy.slot() != slot) {
-            return Err(
-                ("BSSs with different slots cannot meet on a channel", "set short_slot to the same value").into()
-            );
         }
         if uses_kernel(&self.description) {
             return Err(("a BSS of a kernel's Wi-Fi stack keeps its channel", "wifi_stack = \"model\"").into());
         }
         Ok(Handle { knob, place: Place::Node(lasthop_observe::NodeId(ap as u32)) })
+    }
+
+    /// Whether a knob of it moves BSSs.
+    pub(crate) fn may_move(&self) -> bool {
+        self.turned.channels
     }
 
     /// The ranges of the channels at the start, in the order of their numbers in the medium.
@@ -69,20 +72,5 @@ impl ResolvedScenario {
         let distance = |(known, _): &(u8, Range)| (f64::from(*known) - number).abs();
         let nearest = self.channels_for(ap).into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
         nearest.expect("an access point may keep its channel")
-    }
-
-    /// Refuses an account and captures of BSSs that move: both have one channel for each.
-    ///
-    /// # Errors
-    /// A sentence with a remedy.
-    pub(crate) fn check_watched(&self, account: bool, captures: bool) -> Result<(), String> {
-        let what = match (self.turned.channels, account, captures) {
-            (true, true, _) => "an account of time",
-            (true, _, true) => "a capture",
-            _ => return Ok(()),
-        };
-        Err(format!(
-            "{what} has one channel for each BSS, and a knob moves BSSs here; run it without, or remove the knob channel"
-        ))
     }
 }

@@ -122,7 +122,7 @@ impl World {
         let finished = simulation.finish();
         let wall_s = self.wall_s + clock.seconds();
         let result = finished.map(|finished| {
-            let told = Told { balance: None, carried: None, wall_s };
+            let told = Told { balance: None, channels: &[], carried: None, wall_s };
             result_of(&scenario, seed, (finished.report, finished.events), &told, None)
         });
         RunOutcome { seed, result }

@@ -44,6 +44,9 @@ pub(crate) struct Energy {
     sent: Vec<Sent>,
     /// Channels of the nodes that each interferer reaches.
     pub channels: Vec<Vec<u32>>,
+    /// If channels change: for each of them, the part of the power of each interferer that falls into it, and the channel of each node.
+    shares: Vec<Vec<f64>>,
+    of_nodes: Vec<u32>,
 }
 
 impl Energy {
@@ -60,13 +63,58 @@ impl Energy {
             all.dedup();
             all
         };
-        Energy {
+        let known =
+            if of.shares.is_empty() { of.all.iter().map(reached).collect() } else { vec![Vec::new(); of.all.len()] };
+        let mut energy = Energy {
             nodes: channels.len(),
-            channels: of.all.iter().map(reached).collect(),
+            channels: known,
+            shares: Vec::new(),
+            of_nodes: channels.to_vec(),
             sources: of.all.iter().map(source).collect(),
             movement: of.movement,
             sent: Vec::new(),
+        };
+        of.shares.iter().for_each(|shares| energy.add_channel(shares));
+        energy
+    }
+
+    /// Adds a channel, with the part of the power of each interferer that falls into it.
+    fn add_channel(&mut self, shares: &[Db]) {
+        let channel = self.shares.len() as u32;
+        let shares: Vec<f64> = shares.iter().map(|share| libm::pow(10.0, share.0 / 10.0)).collect();
+        let reached = |by: &usize| shares[*by] > 0.0 && self.sources[*by].power_mw.iter().any(|power| *power > 0.0);
+        for by in (0..shares.len()).filter(reached).collect::<Vec<_>>() {
+            self.channels[by].push(channel);
         }
+        self.shares.push(shares);
+    }
+
+    /// Adds a channel that no node has had yet. Returns the interferers that are on the air there.
+    pub(crate) fn opens(&mut self, now: Time, channel: u32, shares: &[Db]) -> Vec<u32> {
+        if (channel as usize) < self.shares.len() {
+            return Vec::new();
+        }
+        assert!(channel as usize == self.shares.len(), "channels have numbers in the order in which nodes have them");
+        self.add_channel(shares);
+        let sends = |by: &u32| self.channels[*by as usize].contains(&channel) && self.on_air(now, *by).is_some();
+        (0..self.sources.len() as u32).filter(sends).collect()
+    }
+
+    /// Nodes are on another channel from now on.
+    pub(crate) fn move_to(&mut self, nodes: &[NodeId], channel: u32) {
+        nodes.iter().for_each(|node| self.of_nodes[node.index()] = channel);
+    }
+
+    /// The burst of an interferer that is on the air, as receivers see it.
+    pub(crate) fn on_air(&self, now: Time, by: u32) -> Option<Begun> {
+        let last = self.sent.iter().rfind(|one| one.by == by).filter(|one| one.end > now)?;
+        let from = Interferers::number(self.nodes, by);
+        Some(Begun { from, start: now, header_ends: now, end: last.end, signal: Signal::Energy })
+    }
+
+    /// Number of interferers.
+    pub(crate) fn count(&self) -> u32 {
+        self.sources.len() as u32
     }
 
     /// The start of the next burst of each interferer.
@@ -112,7 +160,8 @@ impl Energy {
             }
             _ => at_start,
         };
-        power_mw * burst.level
+        let share = self.shares.get(self.of_nodes[node.index()] as usize).map_or(1.0, |of| of[burst.by as usize]);
+        power_mw * burst.level * share
     }
 
     /// Returns whether any burst has been on the air during `span`.

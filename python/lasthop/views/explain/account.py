@@ -131,6 +131,13 @@ class ChannelTime:
     """for each node, the shares of its own PPDUs, by term"""
     begun_after_missed_preamble_per_s: float = 0.0
     """PPDUs begun during another whose preamble the sender had missed"""
+    mhz: float | None = None
+    """its centre frequency, if BSSs have moved"""
+
+    @property
+    def name(self) -> str:
+        """Its name among several: its number, or its frequency if BSSs have moved."""
+        return str(self.channel) if self.mhz is None else f"{self.mhz:g} MHz"
 
     def share(self, term: str) -> float:
         """The mean share of a term; zero for one of a feature that is off."""
@@ -237,7 +244,7 @@ def _explanation(result: Result, accounts: dict[int, dict[str, Any]]) -> Explana
         covered_s=first["covered_s"],
         goodput_bps=estimate([goodput for goodput in goodputs if goodput is not None]),
         flows=[_flow(result.runs, index) for index in range(len(first["flows"]))],
-        channels=[_channel(list(accounts.values()), index) for index in range(len(first["channels"]))],
+        channels=_channels(list(accounts.values())),
         links=_links(result.runs),
         accounts=accounts,
         goodput_by_seed=_by_seed(result.runs, lambda run: run["totals"][TOTALS.goodput_bps]),
@@ -307,8 +314,22 @@ def _packets(of_seeds: list[list[dict[str, Any]]]) -> dict[str, dict[str, int]]:
     return {rows[0]["node"]: {key: sum(row[key] for row in rows) for key in PACKETS} for rows in ends}
 
 
-def _channel(accounts: list[dict[str, Any]], index: int) -> ChannelTime:
-    of_seeds = [(account["channels"][index], account["covered_s"]) for account in accounts]
+def _channels(accounts: list[dict[str, Any]]) -> list[ChannelTime]:
+    """The channels of all seeds: BSSs number them in the order of their moves, so frequencies name the same ones."""
+
+    def by_name(account: dict[str, Any]) -> dict[float, dict[str, Any]]:
+        return {channel.get("mhz", channel["channel"]): channel for channel in account["channels"]}
+
+    of_seeds = [(by_name(account), account["covered_s"]) for account in accounts]
+    names = dict.fromkeys(name for channels, _ in of_seeds for name in channels)
+
+    def idle(covered_s: float) -> dict[str, Any]:
+        return {"nodes": [], "within_exchanges_s": 0.0, "contending_s": 0.0, "idle_s": covered_s}
+
+    return [_channel([(of.get(name, idle(s)), s) for of, s in of_seeds]) for name in names]
+
+
+def _channel(of_seeds: list[tuple[dict[str, Any], float]]) -> ChannelTime:
     nodes: dict[str, dict[str, float]] = {}
     for channel, covered_s in of_seeds:
         for node in channel["nodes"]:
@@ -323,7 +344,8 @@ def _channel(accounts: list[dict[str, Any]], index: int) -> ChannelTime:
 
     of_channel = _shares([(times(channel), covered_s) for channel, covered_s in of_seeds], CHANNEL_TERMS)
     begun = sum(channel.get("begun_after_missed_preamble", 0) / covered_s for channel, covered_s in of_seeds)
-    return ChannelTime(of_seeds[0][0]["channel"], of_channel, nodes, begun / len(of_seeds))
+    had = next(channel for channel, _ in of_seeds if "channel" in channel)
+    return ChannelTime(had["channel"], of_channel, nodes, begun / len(of_seeds), had.get("mhz"))
 
 
 def _links(runs: list[dict[str, Any]]) -> dict[str, LinkRates]:

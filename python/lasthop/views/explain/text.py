@@ -111,7 +111,7 @@ def _channel_text(explanation: Explanation, channel: ChannelTime, table: Table) 
         cells = [channel.nodes[name].get(term) for name in busiest]
         others = [sum(channel.nodes[name].get(term, 0.0) for name in rest)] if rest else []
         rows.append([label, _share(estimate), *(percent(share) if share else "" for share in [*cells, *others])])
-    name = "of the channel's time" if len(explanation.channels) == 1 else f"of channel {channel.channel}'s time"
+    name = "of the channel's time" if len(explanation.channels) == 1 else f"of channel {channel.name}'s time"
     heads = [*busiest, *([f"{len(rest)} more"] if rest else [])]
     return table([name, "all", *heads], rows)
 
@@ -209,7 +209,8 @@ def _flow_document(flow: FlowTime) -> dict[str, Any]:
 
 def _channel_document(channel: ChannelTime) -> dict[str, Any]:
     terms = {term: estimate._asdict() for term, estimate in channel.shares.items()}
-    return {"channel": channel.channel, "terms": terms, "nodes": channel.nodes}
+    frequency = {} if channel.mhz is None else {"mhz": channel.mhz}
+    return {"channel": channel.channel, **frequency, "terms": terms, "nodes": channel.nodes}
 
 
 def difference_document(of: Difference) -> dict[str, Any]:

@@ -92,6 +92,21 @@ impl FlowBook {
         self.traffic = Default::default();
     }
 
+    /// Whether a node is one of its ends.
+    pub fn is_of(&self, node: NodeId) -> bool {
+        self.ends.contains(&node)
+    }
+
+    /// Whether a node is its access point.
+    pub fn is_of_ap(&self, node: NodeId) -> bool {
+        self.ends[1] == node
+    }
+
+    /// Packets in the queue and in the MAC of one of its ends.
+    pub fn held_at(&self, node: NodeId) -> u32 {
+        self.in_queue[self.side(node)] + self.in_mac[self.side(node)]
+    }
+
     /// Its station.
     pub fn station(&self) -> NodeId {
         self.ends[0]

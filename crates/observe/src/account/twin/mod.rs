@@ -92,7 +92,10 @@ impl Twin {
                             && *node < first.index() + 64
                             && nodes >> (*node - first.index()) & 1 == 1
                     };
-                    (0..self.nodes.len()).filter(by).for_each(|node| exchange.noticed[node] = true);
+                    let is_there = |node: &usize| self.nodes[*node].channel == exchange.channel;
+                    (0..self.nodes.len())
+                        .filter(|node| by(node) && is_there(node))
+                        .for_each(|node| exchange.noticed[node] = true);
                 }
                 _ => unreachable!("only these follow the start of a PPDU"),
             }
@@ -181,6 +184,14 @@ impl Twin {
         let Some(place) = self.exchanges.iter().position(|e| e.initiator == initiator) else { return };
         let channel = self.exchanges[place].channel as usize;
         self.book_all(channel);
+        // Flows of a BSS that is about to move may still notice it.
+        let id = self.exchanges[place].id;
+        let behind = |flow: &FlowId| match self.flows[flow.index()].doing {
+            Doing::Behind(other) | Doing::QueuedBehind(_, _, other) => other == id,
+            _ => false,
+        };
+        let behind: Vec<FlowId> = (0..self.flows.len() as u32).map(FlowId).filter(behind).collect();
+        behind.iter().for_each(|flow| self.book(*flow));
         let exchange = self.exchanges.remove(place);
         for &(flow, ..) in &exchange.carried {
             self.flows[flow.index()].own.retain(|id| *id != exchange.id);
@@ -188,6 +199,7 @@ impl Twin {
         exchange.settle(self.now, &mut self.flows);
         self.channels[channel].exchange_ends(self.now);
         self.decide_all(channel);
+        behind.iter().for_each(|flow| self.decide(*flow));
     }
 
     /// Handles a record that is not announced ahead.
@@ -256,9 +268,42 @@ impl Twin {
                 }
                 return;
             }
+            Step::Moved { node, channel } => return self.moved(node, channel),
             Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. } => unreachable!("they are announced"),
         }
         self.decide(step.flow().expect("the rest is about a flow"));
+    }
+
+    /// A node is on another channel: exchanges of its own are over, and it no longer notices the old channel's.
+    fn moved(&mut self, node: NodeId, channel: u32) {
+        self.finish(node);
+        while let Some(id) =
+            self.flows.iter().filter(|flow| flow.is_of_ap(node)).find_map(|flow| flow.own.first().copied())
+        {
+            let initiator = self.exchanges.iter().find(|e| e.id == id).expect("it is in progress").initiator;
+            self.finish(initiator);
+        }
+        let old = std::mem::replace(&mut self.nodes[node.index()].channel, channel) as usize;
+        let (started, count) = (self.started, self.nodes.len());
+        self.channels.resize_with(self.channels.len().max(channel as usize + 1), || {
+            let mut book = ChannelBook::new(Vec::new(), count);
+            book.start(started);
+            book
+        });
+        self.exchanges.iter_mut().filter(|e| e.channel as usize == old).for_each(|e| e.noticed[node.index()] = false);
+        for id in (0..self.flows.len() as u32).map(FlowId) {
+            let flow = &self.flows[id.index()];
+            let (is_of, is_of_ap, held) = (flow.is_of(node), flow.is_of_ap(node), flow.held_at(node));
+            if is_of_ap {
+                self.channels[old].flows.retain(|other| *other != id);
+                self.channels[channel as usize].flows.push(id);
+            }
+            if is_of {
+                (0..held).for_each(|_| self.channels[old].wants_less(self.now));
+                (0..held).for_each(|_| self.channels[channel as usize].wants_more(self.now));
+                self.decide(id);
+            }
+        }
     }
 
     fn wants_less(&mut self, node: NodeId) {
@@ -286,7 +331,8 @@ impl Step {
             | Step::WireTaken { flow, .. }
             | Step::Waits { flow, .. }
             | Step::Carries { flow, .. } => Some(flow),
-            Step::Start(_) | Step::Noticed { .. } | Step::Recognised { .. } | Step::Held { .. } | Step::End(_) => None,
+            Step::Start(_) | Step::Noticed { .. } | Step::Recognised { .. } => None,
+            Step::Held { .. } | Step::Moved { .. } | Step::End(_) => None,
         }
     }
 }
