@@ -209,15 +209,24 @@ position = ["DISTANCE m", "0 m"]
 transport = "udp"
 rate = "saturated"
 """
+CHAIN = (
+    "rate",
+    "rate.tries",
+    "rate.fallback",
+    "rate.fallback.tries",
+    "rate.third",
+    "rate.third.tries",
+    "rate.fourth",
+)
 SEEDS = range(1, 7)
 
 
-def with_policy(text: str, tmp_path: Path, name: str, agent: dict[str, str]) -> lasthop.Result:
+def with_policy(text: str, tmp_path: Path, name: str, agent: dict[str, str], given: str = "") -> lasthop.Result:
     """The runs of a scenario whose agent has a policy of `baselines`."""
     file = Path(baselines.__file__)
     (tmp_path / "policy.py").write_text(f"from lasthop.gym.baselines import {name}\n", encoding="utf-8")
     assert file.exists()
-    policy = f'[[agent]]\npolicy = {{ kind = "python", file = "policy.py", class = "{name}" }}\n'
+    policy = f'[[agent]]\npolicy = {{ kind = "python", file = "policy.py", class = "{name}"{given} }}\n'
     keys = "".join(f"{key} = {value}\n" for key, value in agent.items())
     (tmp_path / "policy.toml").write_text(text + policy + keys, encoding="utf-8")
     return lasthop.run(tmp_path / "policy.toml", seeds=SEEDS, interval_s=None)
@@ -250,7 +259,7 @@ def test_newreno_through_the_window_knob_has_the_goodput_of_the_built_in_one(tmp
 @pytest.mark.parametrize("distance", [20, 45])
 def test_minstrel_through_the_rate_knobs_has_the_goodput_of_the_built_in_one(tmp_path, distance):
     agent = {
-        "control": '["rate:sta->ap", "rate.tries:sta->ap", "rate.fallback:sta->ap"]',
+        "control": json.dumps([f"{knob}:sta->ap" for knob in CHAIN]),
         "observe": json.dumps(
             [f"links.sta.ap.{name}" for name in ("mpdu_loss_fraction", "frames_sent", "mean_data_rate_bps")]
         ),
@@ -260,6 +269,43 @@ def test_minstrel_through_the_rate_knobs_has_the_goodput_of_the_built_in_one(tmp
     built_in = goodput(lasthop.run(lasthop.Scenario(text, "link.toml"), seeds=SEEDS, interval_s=None))
     own = goodput(with_policy(text, tmp_path, "Minstrel", agent))
     assert overlap(own, built_in), (own, built_in)
+
+
+def aarf(text: str, tmp_path: Path, rates: tuple[float, ...], causes: bool) -> lasthop.Result:
+    """The runs of a scenario in which AARF turns knobs, perhaps with the cause of each loss in sight."""
+    seen = [f"links.sta.ap.{name}" for name in ("mpdu_loss_fraction", "frames_sent")]
+    agent = {
+        "control": '["rate:sta->ap", "rate.tries:sta->ap"]',
+        "observe": json.dumps([*seen, *(["nodes.sta.noise_probability"] if causes else [])]),
+        "at": '"attempt:sta->ap"',
+    }
+    return with_policy(text, tmp_path, "Aarf", agent, f', rates_mbps = "{" ".join(str(rate / 1e6) for rate in rates)}"')
+
+
+@pytest.mark.parametrize("standard", ["802.11a", "802.11n"])
+def test_aarf_through_the_rate_knobs_has_the_goodput_of_the_built_in_one(tmp_path, standard):
+    text = LINK.replace("DISTANCE", "45").replace('"minstrel"', '"aarf"').replace("802.11a", standard)
+    rates = baselines.Minstrel.RATES
+    if standard == "802.11n":
+        text = text.replace("[bss]", '[bss]\nguard_interval = "long"\nspatial_streams = 1')
+        # MCS 0 to 7 of one stream at 20 MHz [802.11-2020 Table 19-27]
+        rates = tuple(6.5e6 * factor for factor in (1, 2, 3, 4, 6, 8, 9, 10))
+    built_in = goodput(lasthop.run(lasthop.Scenario(text, "link.toml"), seeds=SEEDS, interval_s=None))
+    own = goodput(aarf(text, tmp_path, rates, causes=False))
+    assert overlap(own, built_in), (own, built_in)
+
+
+def test_aarf_that_sees_causes_does_not_fear_collisions(tmp_path):
+    others = '[[station]]\nname = "other"\ncount = 4\ndistance = "3 m"\nrate_control = { kind = "fixed", rate = "54 Mbit/s" }\n'
+    text = LINK.replace("DISTANCE", "3").replace('"minstrel"', '"aarf"').replace("[[flow]]", others + "[[flow]]")
+    near, best = [], baselines.Minstrel.RATES
+    for causes in (False, True):
+        result = aarf(text, tmp_path, best, causes)
+        rates = [link["mean_data_rate_bps"] for run in result.runs for link in run["links"][:1]]
+        near.append(estimate(rates))
+    # At 3 m no rate is lost to noise: all losses are collisions, to which AARF answers with lower rates.
+    assert near[0].ci95_high < 0.8 * best[-1]
+    assert near[1].ci95_low > 0.99 * best[-1]
 
 
 def test_a_task_writes_a_scenario_that_runs_its_policy(tmp_path, capsys):

@@ -7,14 +7,16 @@ import pytest
 pytest.importorskip("gymnasium")
 pytest.importorskip("pettingzoo")
 
+import json
+
 import lasthop
 import numpy as np
 from gymnasium.utils.env_checker import check_env
-from lasthop import gym
+from lasthop import _core, gym
 from lasthop.gym import channels
 from lasthop.gym.__main__ import main
 from lasthop.gym.learner import Policy, train
-from lasthop.gym.protocol import FIRST_EVALUATION_SEED
+from lasthop.gym.protocol import FIRST_EVALUATION_SEED, compare
 from lasthop.gym.tasks import TASKS
 from pettingzoo.test import parallel_api_test
 
@@ -69,6 +71,34 @@ def test_each_task_can_be_set_up(name):
     assert all(knob.least <= task.least < task.most <= knob.most for knob in setup.knobs)
     assert setup.quantities == tuple(task.observe)
     assert task.start()(np.zeros(len(setup.quantities))) == pytest.approx((task.least * task.most) ** 0.5)
+
+
+def test_every_built_in_algorithm_can_be_compared_with(capsys):
+    task = TASKS["rate"]().compared_with(["arf", "minstrel_ht"])
+    found = compare(task, seeds=2)
+    assert found["minstrel_ht"] == found["Minstrel-HT"]
+    assert found["arf"] != found["AARF"]
+    known = {row["name"] for row in json.loads(_core.list_json("rate_control"))} - {"fixed", "trace", "python"}
+    for name in known:
+        other = TASKS["rate"]().compared_with([name]).algorithms[name]
+        assert TASKS["rate"]().setup("2 s", other).knobs
+    with pytest.raises(SystemExit):
+        main(["cw", "--algorithm", "cubic"])
+    assert "no built-in algorithm takes the place of its knobs" in capsys.readouterr().err
+
+
+def test_the_bench_measures_worlds_on_one_and_two_threads(capsys):
+    assert main(["bench", "--seconds", "0.05", "--rounds", "1", "--resets", "2"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in told[1:5]] == [
+        "one world",
+        "64 worlds, one thread",
+        "64 worlds, two threads",
+        "two threads",
+    ]
+    rates = [float(line.split(": ")[1].split(" ")[0].replace(",", "")) for line in told[1:4]]
+    assert all(rate > 100 for rate in rates)
+    assert "load" in told[0] and "load" in told[-1]
 
 
 def test_channels_in_turn_are_worse_than_those_of_neighbours_apart():

@@ -10,21 +10,31 @@ from pathlib import Path
 from typing import Any
 
 from ..data.confidence import Estimate
-from . import channels, leaderboard, policies
+from . import bench, channels, leaderboard, policies
 from .learner import Generation
 from .protocol import Outcome, compare, run, scores_of
 from .task import Task
 from .tasks import TASKS
 
-BOARD = "leaderboard"
+BOARD, BENCH = "leaderboard", "bench"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a task; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m lasthop.gym", description="Trains and evaluates a ready task.")
-    parser.add_argument("task", choices=[*TASKS, channels.NAME, BOARD], help="the task, or leaderboard to print one")
+    choices = [*TASKS, channels.NAME, BOARD, BENCH]
+    parser.add_argument(
+        "task", choices=choices, help="the task, leaderboard to print one, or bench to measure steps a second"
+    )
     parser.add_argument("--policy", type=Path, help="evaluate this policy (JSON, ONNX, Python) instead of training one")
     parser.add_argument("--class", dest="class_name", default="Mine", help="its class, in Python (default: Mine)")
+    parser.add_argument(
+        "--algorithm",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a built-in algorithm to compare with; again for more",
+    )
     parser.add_argument("--name", help="its name in the table (default: the name of the file)")
     parser.add_argument("--leaderboard", type=Path, help="a file of scores to which those of this run are added")
     parser.add_argument("--generations", type=_count, help="generations of training (default: of the task)")
@@ -35,7 +45,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--out", type=Path, help="a directory for the policy (JSON), its scenario (TOML) and the curve (PNG)"
     )
+    of_bench = parser.add_argument_group("bench")
+    of_bench.add_argument("--seconds", type=float, default=5.0, help="length of a round (default: 5)")
+    of_bench.add_argument("--rounds", type=int, default=3, help="rounds, of which the best counts (default: 3)")
+    of_bench.add_argument(
+        "--resets", type=int, default=10_000, help="resets after which memory is compared (default: 10000)"
+    )
     given = parser.parse_args(arguments)
+    if given.task == BENCH:
+        if given.seconds <= 0 or given.rounds < 1:
+            parser.error("--seconds, --rounds: more than 0 are needed")
+        for line in bench.lines(given.seconds, given.rounds, given.resets):
+            print(line, flush=True)
+        return 0
     if given.task == BOARD:
         if not given.leaderboard:
             parser.error("leaderboard: --leaderboard FILE names it")
@@ -44,12 +66,15 @@ def main(arguments: list[str] | None = None) -> int:
     if given.leaderboard and given.seeds:
         parser.error("--seeds: scores of a leaderboard have the seeds of the task")
     if given.task == channels.NAME:
-        if given.policy:
-            parser.error("--policy: the task channels has an assignment of channels, and no policy")
+        if given.policy or given.algorithm:
+            parser.error("--policy, --algorithm: the task channels has an assignment of channels, and no policy")
         task = channels.task()
         scores = _assigned(task, given)
     else:
-        task = TASKS[given.task]()
+        try:
+            task = TASKS[given.task]().compared_with(given.algorithm)
+        except ValueError as error:
+            parser.error(f"--algorithm: {error}")
         scores = _evaluated(task, given) if given.policy else _trained(task, given)
     if given.leaderboard:
         leaderboard.add(given.leaderboard, task, scores)

@@ -1,7 +1,8 @@
 """Built-in algorithms as policies through knobs, written from their sources: what an agent with these knobs can do at least.
 
-`NewReno` sets the window of a flow after each ACK, `Minstrel` the retry chain of a link after each attempt. Both are policies of
-`[[agent]]` and of environments alike; tests hold their goodput to the built-in algorithms' intervals.
+`NewReno` sets the window of a flow after each ACK, `Aarf` the rate of a link and `Minstrel` its retry chain after each attempt. They are
+policies of `[[agent]]` and of environments alike; tests hold their goodput to the built-in algorithms' intervals. `Aarf` may see why an attempt
+was lost, which no radio knows.
 """
 
 from __future__ import annotations
@@ -44,12 +45,65 @@ class NewReno(Policy):
         return self.window
 
 
+class Aarf(Policy):
+    """Adaptive ARF [Lacage, Manshaei, Turletti 2004], with one decision for each attempt.
+
+    It observes `mpdu_loss_fraction` and `frames_sent` of its link, in this order, and sets `rate` and `rate.tries` to one of `rates_mbps`, in ascending
+    order. Ten successes in a row, or 15 attempts and a success, are a step up; two failures in a row a step down. A step up whose
+    first attempt fails is taken back, and doubles both numbers, up to 60 successes. An A-MPDU fails if less than half of it arrives.
+
+    With a third observation, the `noise_probability` of the sender, it sees the cause of each loss: a failure for another reason than noise
+    counts for nothing, since another rate would not have helped.
+    """
+
+    SUCCESSES, MOST_SUCCESSES, ATTEMPTS, FAILURES = 10, 60, 15, 2
+
+    def __init__(self, context: AgentContext, rates_mbps: str = "6 9 12 18 24 36 48 54") -> None:
+        self.rates_bps = [1e6 * float(rate) for rate in rates_mbps.split()]
+        self.place = self.passed = self.failed = self.waited = 0
+        self.threshold, self.timer = self.SUCCESSES, self.ATTEMPTS
+        self._probes = False
+
+    def act(self, observation: Observation) -> Sequence[float]:
+        """The rate, and one attempt at it before the next decision."""
+        lost, sent, *noise = observation.values
+        if sent > 0 and lost <= 0.5:
+            self._succeed()
+        elif sent > 0 and (not noise or noise[0] > 0):
+            self._fail()
+        return self.rates_bps[self.place], 1.0
+
+    def _succeed(self) -> None:
+        self.passed, self.failed, self.waited, self._probes = self.passed + 1, 0, self.waited + 1, False
+        if (self.passed >= self.threshold or self.waited >= self.timer) and self.place + 1 < len(self.rates_bps):
+            self._step(1)
+            self._probes = True
+
+    def _fail(self) -> None:
+        self.passed, self.failed, self.waited = 0, self.failed + 1, self.waited + 1
+        if self._probes:
+            factor = min(2 * self.threshold, self.MOST_SUCCESSES) / self.threshold
+            self.threshold, self.timer = round(factor * self.threshold), round(factor * self.timer)
+            self._step(-1)
+        elif self.failed >= self.FAILURES:
+            self.threshold, self.timer = self.SUCCESSES, self.ATTEMPTS
+            self._step(-1)
+
+    def _step(self, by: int) -> None:
+        self.place = max(0, self.place + by)
+        self.passed = self.failed = self.waited = 0
+        self._probes = False
+
+
 class Minstrel(Policy):
     """Minstrel of Linux 3.10 over 802.11a [its documentation on wireless.wiki.kernel.org], with one decision for each attempt.
 
-    It observes `mpdu_loss_fraction`, `frames_sent` and `mean_data_rate_bps` of its link, in this order, and sets `rate`, `rate.tries` and
-    `rate.fallback` for the next frame. Knobs have chains of two rates where Minstrel has four: the second one
-    lasts to the end of the frame.
+    It observes `mpdu_loss_fraction`, `frames_sent` and `mean_data_rate_bps` of its link, in this order, and sets `rate`, `rate.tries`,
+    `rate.fallback`, `rate.fallback.tries`, `rate.third`, `rate.third.tries` and `rate.fourth` for the next frame:
+
+    as a rule                  best throughput, second best, best probability, lowest rate
+    sampling a faster rate     the sampled one, best throughput, best probability, lowest rate
+    sampling a slower rate     best throughput, the sampled one, best probability, lowest rate
     """
 
     RATES = (6e6, 9e6, 12e6, 18e6, 24e6, 36e6, 48e6, 54e6)
@@ -68,7 +122,7 @@ class Minstrel(Policy):
         self.chance, self.unseen = [0.0] * count, [0] * count
         self.tried, self.passed = [0] * count, [0] * count
         self.samples_left: list[float] = [float("inf")] * count
-        self.best = self.second = 0
+        self.best = self.second = self.likely = 0
         self._random = Random(context.seed)
         self._order: list[int] = []
         self._frames = self._samples = 0
@@ -76,7 +130,7 @@ class Minstrel(Policy):
         self._updated_s = 0.0
 
     def act(self, observation: Observation) -> Sequence[float] | None:
-        """The rate, its attempts, and the rate of the attempts after them; None while a frame is repeated."""
+        """The first three rates, each with its attempts, and the last rate; None while a frame is repeated."""
         lost, sent, rate = observation.values
         if sent > 0:
             at = min(range(len(self.RATES)), key=lambda place: abs(self.RATES[place] - rate))
@@ -107,7 +161,8 @@ class Minstrel(Policy):
         return self._of(self.best, self.second)
 
     def _of(self, first: int, then: int) -> Sequence[float]:
-        return self.RATES[first], float(self._tries(first)), self.RATES[then]
+        chain = [value for of in (first, then, self.likely) for value in (self.RATES[of], float(self._tries(of)))]
+        return [*chain, self.RATES[0]]
 
     def _next_sample(self) -> int:
         """Each rate comes once, in a random order, before any comes again."""
@@ -140,6 +195,9 @@ class Minstrel(Policy):
             self.samples_left[place] = self.FEW_SAMPLES if self._is_clear(place) else float("inf")
         ranked = sorted(range(len(self.RATES)), key=lambda place: (-self._throughput(place), place))
         self.best, self.second = ranked[:2]
+        # Of the sure ones the fastest, else the most probable.
+        sure = [place for place in ranked if self.chance[place] >= self.SURE]
+        self.likely = sure[0] if sure else max(range(len(self.RATES)), key=lambda place: self.chance[place])
 
 
 def perfect_s(rate_bps: float, size_bytes: int) -> float:

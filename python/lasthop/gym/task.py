@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -36,6 +36,8 @@ class Task:
     default: str = "default"
     #: other algorithms, by name: settings of the scenario, in which no knob is turned
     algorithms: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: the key of the scenario that names the built-in algorithm whose place the knobs take; "" if there are no others
+    key: str = ""
     #: values of the knobs that stay constant
     constants: tuple[float, ...] = ()
     optimum: Optimum | None = None
@@ -53,6 +55,13 @@ class Task:
         for path, value in (settings or {}).items():
             scenario = scenario.set(path, value)
         return Setup(scenario, self.knobs, self.observe, self.reward, self.every)
+
+    def compared_with(self, names: Iterable[str]) -> Task:
+        """The task with these built-in algorithms among those to compare with. Raises `ValueError` if it has none."""
+        names = list(names)
+        if names and not self.key:
+            raise ValueError(f"{self.name}: no built-in algorithm takes the place of its knobs")
+        return replace(self, algorithms={**self.algorithms, **{name: {self.key: name} for name in names}})
 
     def digest(self) -> str:
         """The SHA-256 of all that decides the scores of a policy: two scores are comparable if it is equal."""

@@ -91,6 +91,7 @@ def _aqm() -> Task:
         reward='log(1 + totals.goodput_bps / 1e6) - 20 * mean("flows.*.rtt_mean_s")',
         unit="log Mbit/s - 20 RTT/s",
         default="CoDel's 5 ms",
+        key="bss.ap.queue",
         constants=(0.002, 0.02, 0.05),
         training="4 s",
     )
@@ -119,6 +120,7 @@ def _window() -> Task:
         reward="log(1 + flows.sta1.down.goodput_bps / 1e6) - 20 * flows.sta1.down.rtt_mean_s",
         unit="log Mbit/s - 20 RTT/s",
         default="CUBIC",
+        key="flow.0.congestion_control",
         algorithms={
             "BBR": {"flow.0.congestion_control": "bbr"},
             "Prague": {"flow.0.congestion_control": "prague", "flow.0.ecn": "accurate"},
@@ -245,6 +247,7 @@ def _ofdma() -> Task:
         reward='log(1 + totals.goodput_bps / 1e6) - 100 * mean("nodes.sta*.latency_down_p95_s")',
         unit="log Mbit/s - 100 latency/s",
         default="eight users",
+        key="bss.ap.multi_user",
         algorithms={"one user": {"bss.ap.multi_user.least_bytes": "6 MB"}},
         constants=(2, 4, 16),
         training="3 s",
@@ -287,6 +290,7 @@ def _rate(name: str = "rate", more: dict[str, float] | None = None) -> Task:
         "50 ms",
         reward="flows.walker.up.goodput_bps / 1e6",
         default="Minstrel-HT",
+        key="station.0.rate_control",
         algorithms={"AARF": {"station.0.rate_control": "aarf"}},
         constants=(13e6, 39e6, 65e6),
         training="10 s",
