@@ -570,3 +570,38 @@ def test_explain_repeats_the_warnings_of_a_run(command, tmp_path):
     file.write_text('duration = "1 s"\n[bss]\nstandard = "802.11ax"\n[[station]]\ndistance = "2 km"\n[[flow]]\n')
     done = command("explain", file, "--seed", "1")
     assert "nothing passes between them" in done.stderr and "nothing passes" not in done.stdout
+
+
+MOVES = """
+duration = "1 s"
+[[bss]]
+name = "stays"
+standard = "802.11a"
+channel = 36
+[[bss]]
+name = "moves"
+standard = "802.11a"
+channel = 36
+[[station]]
+name = "s"
+bss = "stays"
+[[station]]
+name = "t"
+bss = "moves"
+[[flow]]
+station = "*"
+[[change]]
+at = "500 ms"
+set = { "channel:moves.ap" = 44 }
+"""
+
+
+def test_channels_to_which_a_bss_moves_have_their_frequencies_and_its_airtime() -> None:
+    explanation = explained(lasthop.Scenario(MOVES, "moves.toml"), 2)
+    names = {channel.mhz: channel.nodes for channel in explanation.channels}
+    # 5000 MHz + 5 x the number [802.11-2020 §17.3.8.4.2]
+    assert list(names) == [5180.0, 5220.0]
+    assert {"s", "t"} <= names[5180.0].keys() and "s" not in names[5220.0]
+    apart = explanation.channels[1]
+    assert apart.share("idle") == pytest.approx(0.5, abs=0.01)
+    assert any("5220 MHz channel's time no node has anything to send" in line for line in answers(explanation))

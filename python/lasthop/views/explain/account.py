@@ -135,9 +135,9 @@ class ChannelTime:
     """its centre frequency, if BSSs have moved"""
 
     @property
-    def name(self) -> str:
-        """Its name among several: its number, or its frequency if BSSs have moved."""
-        return str(self.channel) if self.mhz is None else f"{self.mhz:g} MHz"
+    def whose(self) -> str:
+        """Its name among several, in the genitive: its number, or its frequency if BSSs have moved."""
+        return f"channel {self.channel}'s" if self.mhz is None else f"{self.mhz:g} MHz channel's"
 
     def share(self, term: str) -> float:
         """The mean share of a term; zero for one of a feature that is off."""

@@ -255,7 +255,7 @@ def _silence(explanation: Explanation) -> Iterator[Answer]:
 
 
 def _channel(explanation: Explanation, channel: ChannelTime) -> str:
-    return "channel's" if len(explanation.channels) == 1 else f"channel {channel.name}'s"
+    return "channel's" if len(explanation.channels) == 1 else channel.whose
 
 
 def _largest(explanation: Explanation) -> str:

@@ -111,7 +111,11 @@ def _channel_text(explanation: Explanation, channel: ChannelTime, table: Table) 
         cells = [channel.nodes[name].get(term) for name in busiest]
         others = [sum(channel.nodes[name].get(term, 0.0) for name in rest)] if rest else []
         rows.append([label, _share(estimate), *(percent(share) if share else "" for share in [*cells, *others])])
-    name = "of the channel's time" if len(explanation.channels) == 1 else f"of channel {channel.name}'s time"
+    name = (
+        "of the channel's time"
+        if len(explanation.channels) == 1
+        else f"of {'' if channel.mhz is None else 'the '}{channel.whose} time"
+    )
     heads = [*busiest, *([f"{len(rest)} more"] if rest else [])]
     return table([name, "all", *heads], rows)
 
