@@ -359,10 +359,10 @@ impl Observer for Capture {
 
     #[inline(always)]
     fn observe(&mut self, _: Time, record: Record) {
-        if let Record::Dropped { flow, layer, arrived, up, packet, .. } = record {
-            if !self.frames.forget((flow, up, packet)) {
-                self.packets.drop(flow, up, packet, layer, arrived);
-            }
+        if let Record::Dropped { flow, layer, arrived, up, packet, .. } = record
+            && !self.frames.forget((flow, up, packet))
+        {
+            self.packets.drop(flow, up, packet, layer, arrived);
         }
     }
 
