@@ -30,6 +30,7 @@ fn packet(number: u64, now: Time) -> Packet<[u64; 12]> {
         ack: AckFacts::default(),
         ecn: Ecn::NotEct,
         packet: 0,
+        begins_ppdu: false,
         enqueued_at: now,
     };
     Packet::new(meta, [number; 12])
