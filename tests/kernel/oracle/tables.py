@@ -96,11 +96,6 @@ In the first two rows every drop is the same, and all but a few packets leave wi
 - `hosts`: the 95 % of the five flows that share a host is longer than the kernel's; the cause was not found. The order of turns parts after some thousand packets.
 - The 95 % of `tins` is at the edge between the packets of CS1, which wait 40 ms, and the others; each flow's mean agrees within 5 %. The first packet out of order
   there comes within 1 us of the moment from which its tin may send.
-- The replay is open, and the link is full: about as many packets leave whatever the law, so that drops of long runs agree by necessity.
-
-Facts that are from the kernel's packets: a queue that was never signalled is signalled at its second packet above the target; best effort goes after bulk, and a tin without
-packets has no credit; an emptied queue leaves the round at once; quanta are rounded to whole bytes at random, 300 B to 299 B at times; an empty queue forgets its signals as one
-below the target does; a tin takes its turn as long as empty queues are in its round.
 """
 PATHS = """\
 Twenty paths drawn by a seed (`tests/kernel/oracle/paths.py`), each with two seeds of 10 s, by a kernel and by its profile, with accurate ECN where the kernel has it. Goodput is in Mbit/s and to agree within 5 %; RTTs in ms.
