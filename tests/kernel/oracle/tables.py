@@ -51,7 +51,6 @@ Known differences:
   send has an odd number of segments, that is one ACK more. It would explain the rows that are out; the random paths below have it.
 - `dctcp_marked` compares nothing: when this was recorded, only the sender had DCTCP in `lasthop emulate`, so a listener with another control did not agree to
   ECN.
-- Ticks: the profile is told the kernel's (`timer_tick`, `controller_tick`).
 - A TUN takes all that is sent, so that neither TSQ nor a drop in the sender's own queue acts; the profile is told this too.
 """
 QUEUES = """\
