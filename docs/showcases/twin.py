@@ -39,6 +39,9 @@ name = "sta"
 rate = "100 Mbit/s"
 delay = "5 ms"
 
+[tcp]
+profile = "linux-6.12"
+
 [[flow]]
 station = "sta"
 direction = "down"
@@ -59,7 +62,7 @@ print(found.text())
 NETWORKS = {"original": original, "twin": copy}
 QUEUES = {"as it is": None, "with FQ-CoDel": "fq_codel"}
 results = {
-    (name, queue): lasthop.run(network if kind is None else network.set("bss.ap.queue", kind), seeds=5)
+    (name, queue): lasthop.run(network if kind is None else network.set("bss.ap.queue", kind), seeds=8)
     for name, network in NETWORKS.items()
     for queue, kind in QUEUES.items()
 }

@@ -366,8 +366,8 @@ impl Air {
             let mut acknowledged = 0;
             if let Some(of) = ppdu.acked.iter().find(|of| of.aid == aid) {
                 let block_ack = BlockAck { tid: of.tid, start: of.start, bitmap: of.bitmap, ..BlockAck::default() };
-                let missed = measured.then_some(&mut self.tally.missed);
-                let told = self.mpdus.acknowledge(&block_ack, &waiting.mpdus, (Some(ap), waiting.from), missed);
+                // A missed trigger hides that its MPDUs were seen, so that these answers are no measure of the frames missed.
+                let told = self.mpdus.acknowledge(&block_ack, &waiting.mpdus, (Some(ap), waiting.from), None);
                 acknowledged = self.arrived(&waiting, &told, measured);
             }
             self.exchange.ended(waiting.from, end);

@@ -37,6 +37,8 @@ pub(crate) struct Segment {
     pub ack: u32,
     pub flags: TcpFlags,
     pub payload: u32,
+    /// bytes of the TCP header and its options
+    pub header: u32,
     /// as in the header, not scaled
     pub window: u16,
     pub window_scale: Option<u8>,
@@ -84,6 +86,7 @@ impl Segment {
             ack: header.acknowledgement,
             flags: header.flags,
             payload: length.saturating_sub(tcp.header_length) as u32,
+            header: tcp.header_length as u32,
             window: header.window,
             window_scale: header.options.window_scale,
             timestamps: header.options.timestamps,

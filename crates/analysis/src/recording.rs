@@ -117,6 +117,9 @@ pub(crate) fn ends(node: u32, initiator: u32, mpdus: u32, decoded: Option<u32>, 
     Detail::PpduEnds(End { node: id(node), initiator: id(initiator), mpdus, decoded, lost_to: None, goes_on })
 }
 
+/// Bytes of an IPv4 header without options.
+const IPV4_HEADER: u32 = 20;
+
 /// A segment at a point of capture: on the air it has arrived at the station, or leaves it as far as is known; on a
 /// wire the same for the server.
 pub(crate) fn passes(
@@ -140,6 +143,6 @@ pub(crate) fn passes(
         sack_blocks: blocks,
         sack: segment.sack[0],
         packet,
-        packet_bytes: None,
+        packet_bytes: IPV4_HEADER + segment.header + segment.payload,
     })
 }

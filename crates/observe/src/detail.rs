@@ -157,8 +157,8 @@ pub struct SegmentFacts {
     pub sack: Option<(u32, u32)>,
     /// number of its packet
     pub packet: u32,
-    /// bytes of its IP packet, if they are known
-    pub packet_bytes: Option<u32>,
+    /// bytes of its IP packet
+    pub packet_bytes: u32,
 }
 
 /// A frame of a QUIC packet, or a range of an ACK.

@@ -160,7 +160,7 @@ fn data_sent_before_the_recording_is_known_in_it() {
         sack_blocks: 0,
         sack: None,
         packet: 1,
-        packet_bytes: Some(552),
+        packet_bytes: 552,
     };
     tape.detail(Time::from_nanos(5), Detail::Segment(segment));
     tape.detail(Time::from_nanos(15), Detail::Segment(segment));

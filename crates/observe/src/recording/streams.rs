@@ -54,7 +54,7 @@ mod tests {
             sack_blocks: 0,
             sack: None,
             packet: 0,
-            packet_bytes: None,
+            packet_bytes: 0,
         }
     }
 

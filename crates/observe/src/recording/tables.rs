@@ -116,8 +116,8 @@ table! {
         up: bool,
         /// number of its packet, from 1 in each direction of the flow
         packet: Serial,
-        /// bytes of its IP packet; null in the recording of a capture
-        packet_bytes: Option<u32>,
+        /// bytes of its IP packet; of a capture with an IPv4 header without options
+        packet_bytes: u32,
     }
 }
 

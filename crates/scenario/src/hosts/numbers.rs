@@ -213,6 +213,6 @@ fn facts(meta: &PacketMeta, header: &TcpHeader, sack: (u32, Option<(u32, u32)>),
         sack_blocks,
         sack: newest,
         packet: meta.packet,
-        packet_bytes: Some(meta.bytes),
+        packet_bytes: meta.bytes,
     }
 }
