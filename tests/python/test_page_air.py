@@ -174,8 +174,9 @@ def test_a_curve_begins_with_the_value_that_held_before(page):
     times = page.evaluate(
         "() => lasthopPage.charts.find((one) => one.name === 'window').rows.map((rows) => rows.t.slice(0, 2))"
     )
-    assert all(first <= 1.5e9 for first, *_ in times)
-    assert all(second >= 1.5e9 for _, second in times if second)
+    assert all(first <= 1.5e9 for first, *_ in times), times
+    # The page loads some more on either side, at most as much as is shown.
+    assert all(second >= 1.48e9 for _, second in times if second), times
 
 
 def test_the_explanation_has_sentences_and_bars_that_select_time(page):

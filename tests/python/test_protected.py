@@ -103,4 +103,6 @@ def test_a_wire_beside_encrypted_air_shows_flows_in_their_directions(captured):
     assert {flow["id"] for flow in told["flows"]} == set(simulated)
     for flow in told["flows"]:
         assert flow["direction"] == simulated[flow["id"]]["direction"]
-        assert flow["goodput_bps"] == pytest.approx(simulated[flow["id"]]["goodput_bps"], rel=0.02), flow["id"]
+        # Data of the last round trip is not acknowledged before the capture ends.
+        last = simulated[flow["id"]]["rtt_mean_s"] or 0.0
+        assert flow["goodput_bps"] == pytest.approx(simulated[flow["id"]]["goodput_bps"], rel=0.02 + last), flow["id"]

@@ -43,6 +43,8 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
     if builder.config.recovery == RecoveryMachine::Linux {
         builder.set_recovery(settings)?;
     }
+    // The runner sets PSH on large sends, whose size the script states.
+    builder.set("push_sends", Value::Bool(false))?;
     builder.set("packet_size", Value::text(format!("{} B", packet_size(settings, socket))))?;
     builder.set("receive_window", receive_window(settings, socket))?;
     builder.set("dsack", Value::Bool(on("tcp_dsack")))?;

@@ -215,9 +215,19 @@ impl TcpSection {
     }
 }
 
+/// The keys of `[tcp]`, with the defaults of the usual profile.
+fn tcp_fields() -> impl Iterator<Item = Field> {
+    let usual = Profile::Linux.config().values();
+    let of_profile = move |field: Field| {
+        let own = usual.iter().find(|(key, _)| key == field.name);
+        Field { default: own.map(|(_, value)| value.to_string()).or(field.default.clone()), ..field }
+    };
+    std::iter::once(profile_field()).chain(Config::fields().into_iter().map(of_profile))
+}
+
 impl Parameter for TcpSection {
     fn shape() -> Shape {
-        Shape::Table(std::iter::once(profile_field()).chain(Config::fields()).collect())
+        Shape::Table(tcp_fields().collect())
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         TcpSection::read(&TcpSection::default(), value, path)
@@ -320,7 +330,7 @@ fn usual_transport(keys: &[(String, Value)]) -> TransportWord {
 impl Parameter for FlowTable {
     fn shape() -> Shape {
         let of_quic = QuicSection::fields().into_iter().filter(|field| !is_of_tcp(field.name));
-        let of_tcp = std::iter::once(profile_field()).chain(Config::fields()).map(of_any_transport);
+        let of_tcp = tcp_fields().map(of_any_transport);
         Shape::Table(FlowSection::fields().into_iter().chain(of_tcp).chain(of_quic).collect())
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
