@@ -54,7 +54,8 @@ def test_lost_acks_are_counted_and_cost_no_retransmission(run_of) -> None:
 
 def test_lost_data_is_sent_again(run_of) -> None:
     run = run_of(share=0.005, only="data", direction="up")
-    assert run["flows"][0]["segments_retransmitted"] >= run["nodes"][0]["wired_losses"] > 0
+    # A loss of the last round trip may not be repaired before the end.
+    assert run["flows"][0]["segments_retransmitted"] >= run["nodes"][0]["wired_losses"] - 1 > 10
 
 
 def test_a_loss_of_zero_alters_no_result(run_of) -> None:

@@ -200,6 +200,7 @@ mod tests {
             ack: 0,
             flags: TcpFlags::ACK,
             payload: 0,
+            header: 32,
             window: 0,
             window_scale: None,
             timestamps,
