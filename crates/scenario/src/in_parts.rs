@@ -215,8 +215,8 @@ mod tests {
     }
 
     proptest! {
-        // The draws are the same each time. Of some 200 others one differed: a BSS of 802.11n on a channel of its own, with
-        // downloads and uploads of CUBIC beside three of 802.11a; the cause is not known yet.
+        // The draws are the same each time. One of some 200 others differed, for a cause that is not known yet: a BSS of
+        // 802.11n on a channel of its own, with downloads and uploads of CUBIC beside three of 802.11a.
         #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(60) })]
 
         #[test]
