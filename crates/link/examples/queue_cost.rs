@@ -22,6 +22,7 @@ fn packet(number: u64, now: Time) -> Packet<[u64; 12]> {
     let meta = PacketMeta {
         bytes: if number.is_multiple_of(3) { 40 } else { 1500 },
         flow: FlowId(flow),
+        tuple: flow,
         station: NodeId(flow),
         up: false,
         tid: 0,

@@ -13,6 +13,8 @@ pub struct PacketMeta {
     pub bytes: u32,
     /// the flow it belongs to, as a classifier would find from addresses and ports
     pub flow: FlowId,
+    /// stands for its addresses and ports in hashes: the number of its flow among all of the scenario, of which a run may carry a part
+    pub tuple: u32,
     /// the station at the wireless end
     pub station: NodeId,
     /// true from the station towards the server
@@ -42,6 +44,7 @@ impl PacketMeta {
         PacketMeta {
             bytes,
             flow,
+            tuple: flow.0,
             station,
             up,
             tid: 0,

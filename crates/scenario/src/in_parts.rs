@@ -155,7 +155,6 @@ fn joined(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use proptest::test_runner::RngSeed;
     use serde_json::Value;
 
     use super::*;
@@ -214,10 +213,31 @@ mod tests {
         })
     }
 
+    /// Under this seed data and ACKs of `b3` share a queue of its access point if they are hashed by their numbers in the part.
+    #[test]
+    fn flows_that_share_a_queue_in_the_whole_share_it_in_their_part() {
+        let crowd = (0..3).map(|at| {
+            format!(
+                "[[bss]]\nname = \"b{at}\"\nstandard = \"802.11a\"\nchannel = 36\nap = {{ position = [\"{} m\", \"0 m\"] }}\n\
+                 [[station]]\nname = \"s{at}\"\nbss = \"b{at}\"\ncount = {}\ndistance = \"7 m\"\n\
+                 [[flow]]\nstation = \"s{at}*\"\ntransport = \"udp\"\nrate = \"4 Mbit/s\"\n",
+                12 * at,
+                [3, 1, 3][at]
+            )
+        });
+        let text = format!(
+            "duration = \"600 ms\"\nwarmup = \"150 ms\"\n{}[[bss]]\nname = \"b3\"\nstandard = \"802.11n\"\nchannel = 40\n\
+             ap = {{ position = [\"36 m\", \"0 m\"] }}\n[[station]]\nname = \"s3\"\nbss = \"b3\"\ncount = 1\ndistance = \"7 m\"\n\
+             [[flow]]\nstation = \"s3*\"\ndirection = \"both\"\ncongestion_control = \"cubic\"\n",
+            crowd.collect::<String>()
+        );
+        let scenario = resolved(&text);
+        let whole = told(run_whole(&scenario, 721, &Keep::default(), &Control::default()).unwrap());
+        assert_eq!(told(run_parts(&scenario, 721, None, &Control::default()).unwrap()), whole);
+    }
+
     proptest! {
-        // The draws are the same each time. One of some 200 others differed, for a cause that is not known yet: a BSS of
-        // 802.11n on a channel of its own, with downloads and uploads of CUBIC beside three of 802.11a.
-        #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(60) })]
+        #![proptest_config(ProptestConfig::with_cases(60))]
 
         #[test]
         fn parts_give_what_the_whole_gives_on_any_number_of_threads(text in scenario(), seed in 0_u64..1000) {

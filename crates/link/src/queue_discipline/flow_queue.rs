@@ -33,7 +33,7 @@ pub(super) fn memory_for(bytes: u32) -> u64 {
 
 /// A hash of the flow and the direction of a packet under a secret `key`.
 pub(super) fn flow_hash(packet: &PacketMeta, key: u64) -> u32 {
-    mixed(u64::from(packet.flow.0) << 1 | u64::from(packet.up), key)
+    mixed(u64::from(packet.tuple) << 1 | u64::from(packet.up), key)
 }
 
 /// A hash of a word under a secret `key`: SplitMix64 [Steele, Lea, Flood 2014].

@@ -63,7 +63,8 @@ impl FlowSpec {
 impl Flow {
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> Flow {
         let plain = PacketMeta::plain(id, spec.station, spec.up, 0);
-        let meta = PacketMeta { tid: spec.user_priority(), dscp: spec.section.dscp.code_point(), ..plain };
+        let (tuple, tid, dscp) = (spec.number, spec.user_priority(), spec.section.dscp.code_point());
+        let meta = PacketMeta { tuple, tid, dscp, ..plain };
         let exchange = || ExchangeFlow::new(id, spec, seed, span, asked);
         let carrier = match (&spec.quic, spec.section.transport, spec.quic.is_none().then(exchange).flatten()) {
             (Some(quic), ..) => Carrier::Quic(Box::new(QuicFlow::new(id, spec, quic, seed, span, asked))),

@@ -35,6 +35,8 @@ pub(crate) struct FlowSpec {
     pub id: String,
     /// The name of its random streams: the id that it would have without a name, so that a name changes no result.
     pub stream: String,
+    /// Its place among the flows of the file, which a part of the scenario keeps: queues hash it.
+    pub number: u32,
     pub station: NodeId,
     /// Whether its station is without QoS in a BSS that has it.
     pub legacy: bool,
@@ -321,8 +323,20 @@ pub(super) fn flows_of(
                         let of_bss = description.bss.0[nodes[node].config.bss as usize].l4s_category;
                         of_bss.filter(|_| !legacy).map(L4sCategory::user_priority)
                     };
-                    let flow = FlowSpec { id, stream, station, legacy, l4s_priority, up, section, tcp, quic, trace };
-                    flows.push(flow);
+                    let number = flows.len() as u32;
+                    flows.push(FlowSpec {
+                        id,
+                        stream,
+                        number,
+                        station,
+                        legacy,
+                        l4s_priority,
+                        up,
+                        section,
+                        tcp,
+                        quic,
+                        trace,
+                    });
                 }
             }
         }

@@ -66,7 +66,7 @@ impl Isolation {
             Isolation::Dsthost => (0, destination, false),
             Isolation::Hosts => (source, destination, false),
             Isolation::Flows | Isolation::DualSrchost | Isolation::DualDsthost | Isolation::TripleIsolate => {
-                (packet.flow.0, 0, packet.up)
+                (packet.tuple, 0, packet.up)
             }
         }
     }
