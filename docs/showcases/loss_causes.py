@@ -2,8 +2,8 @@
 A rate control that sees why frames are lost
 ============================================
 
-**Question.** A lost frame calls for a lower rate if noise took it, and for patience if another station did. The sender sees no difference. What is that
-ignorance worth, near the access point and far from it?
+**Question.** A lost frame calls for a lower rate if noise took it, and for patience if another station did. The sender sees no difference. How
+much goodput does that cost, near the access point and far from it?
 
 AARF goes down after two failures in a row. A simulator knows the cause of each, so an agent may play AARF twice: as it is, and with failures for other
 reasons than noise left out.

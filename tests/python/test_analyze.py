@@ -42,7 +42,7 @@ class RoundTrip:
         self.name = name
         self.result = lasthop.run(scenario, seeds=seeds, interval_s=None, record="ppdu,segment,rtt")
         self.run = self.result.runs[0]
-        # A frame for several stations is longer than what is stored of each frame otherwise.
+        # The default snap length cuts a frame for several stations.
         stored = {"pcap_snap": 0} if name == "office-11ax-ofdma" else {}
         lasthop.run(scenario.set("duration", f"{CAPTURED_S} s"), seeds=seeds, interval_s=None, pcap=directory, **stored)
         self.air, self.server = directory / "air.pcapng", directory / "server.pcapng"

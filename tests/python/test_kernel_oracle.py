@@ -116,7 +116,7 @@ def test_random_paths_go_as_a_kernels() -> None:
 
 def test_rates_of_links_are_chosen_as_by_a_kernels_minstrel_ht() -> None:
     """Against the recording of a kernel: goodput, and the distribution of airtime over rates."""
-    kept = json.loads(links.KEPT.read_text())["links"]
+    kept = recordings("links")[-1]["links"]
     assert list(kept) == list(links.LINKS)
     assert all(len(side) == links.SEEDS for sides in kept.values() for side in sides.values())
     assert {row.split(" | ")[0][2:] for row in wifi_tables.link_rows({"links": kept}) if "| out" in row} == OUT_LINKS

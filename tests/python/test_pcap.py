@@ -553,7 +553,7 @@ def test_a_bss_that_moves_has_its_channel_in_beacons_and_headers(tmp_path):
         assert seen[key] == {"mhz": {"2412"}, "number": {"", "1"}}, key
     # Channel 9 is at 2452 MHz [802.11-2020 §15.4.4.3].
     assert seen[moves, True] == {"mhz": {"2452"}, "number": {"", "9"}}
-    # Each node has what it sent and decoded: after the move nothing of the other BSS.
+    # The capture of a node holds the frames that it sent and decoded, none of the other BSS after the move.
     own = read(tmp_path / "into" / "b.pcapng", ["frame.time_epoch", "wlan_radio.frequency"])
     later = [frame for frame in own.frames if nanoseconds(frame) >= 205_000_000]
     assert {frame["wlan_radio.frequency"] for frame in later} == {"2452"}

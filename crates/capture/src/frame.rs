@@ -17,7 +17,7 @@ use crate::packets::Held;
 use crate::site::Site;
 
 /// Bytes of the FCS.
-const FCS: usize = 4;
+pub(crate) const FCS: usize = 4;
 /// Bytes of LLC and SNAP.
 const LLC_SNAP: usize = 8;
 /// Bytes of addresses and length before an MSDU of an A-MSDU.

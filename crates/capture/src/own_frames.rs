@@ -6,6 +6,7 @@ use std::sync::Arc;
 use lasthop_observe::detail::FrameFacts;
 use lasthop_observe::{FlowId, NodeId};
 
+use crate::frame::FCS;
 use crate::packets::Held;
 
 /// Flow, direction and number.
@@ -34,12 +35,10 @@ impl OwnFrames {
         self.frames.get(&number).map(|bytes| Held::of_frame(number, bytes))
     }
 
-    /// The group frame of this node that begins: of those of its length with FCS the one that was made first, since beacons may wait
-    /// while others pass.
+    /// The oldest group frame of this node that has this length with its FCS. Several may wait: beacons do while other frames pass.
     pub(crate) fn next_of(&mut self, node: NodeId, length: u32) -> Option<Arc<[u8]>> {
-        const FCS: u32 = 4;
         let waiting = self.groups.get_mut(&node)?;
-        let place = waiting.iter().position(|bytes| bytes.len() as u32 + FCS == length)?;
+        let place = waiting.iter().position(|bytes| bytes.len() + FCS == length as usize)?;
         waiting.remove(place)
     }
 

@@ -310,7 +310,7 @@ fn throughput_under_mu_edca_is_the_triggered_data_over_the_cycle() {
     let mode = phy.mode_of_mcs(11).unwrap();
     let overhead = phy.ru_overhead(&[mode; 4], Ru::Tones242, true);
     let data = phy.whole_symbols(Duration::from_micros(5484) - overhead);
-    // An MPDU of 1544 bytes with its delimiter and padding, but for the padding of the last.
+    // An MPDU takes 1544 bytes with its delimiter and padding; the last has no padding.
     let mpdus = (phy.longest_on_ru(mode, Ru::Tones242, data, true).0 + 2) / 1544;
     // 28 + 4 * 6 bytes and 22 + 4 * 36 at 24 Mbit/s, of which a symbol of 4 us has 96 bits; 22 bits besides.
     let legacy = |bytes: u64| 20.0 + 4.0 * (8 * bytes + 22).div_ceil(96) as f64;

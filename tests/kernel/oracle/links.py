@@ -1,7 +1,7 @@
 """Rate control: minstrel_ht of mac80211 beside ours, over ten links of the same air.
 
 `links.py [NAME...]` runs these links, or all, by the Wi-Fi stack of a kernel in virtual time and by the simulation, each under the
-seeds 1 to SEEDS, and keeps what it found in recorded/links.json. It needs a kernel of `lasthop emulate --build-kernel --wifi`.
+seeds 1 to SEEDS, and keeps what it found in recorded/SERIES/links.json. It needs a kernel of `lasthop emulate --build-kernel --wifi`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 
 import lasthop
 from lasthop.kernel.emulation import find_kernel
+from versions import kept_file
 
-KEPT = Path(__file__).parent / "recorded" / "links.json"
 SEEDS = 5
 WARMUP_S = 1.5
 DATA = ("A-MPDU", "data")
@@ -176,12 +176,14 @@ def overlap(one: dict[str, float], other: dict[str, float]) -> float:
 
 def main(names: list[str]) -> None:
     """Runs links on both sides and keeps what they gave."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"links": {}}
     kernel = find_kernel(os.environ.get("LASTHOP_KERNEL", "own"), wifi=True)
+    file = kept_file("links", kernel.version)
+    kept = json.loads(file.read_text()) if file.exists() else {"links": {}}
     kept |= {"kernel": kernel.version, "date": str(datetime.date.today())}
     for name in names or LINKS:
         kept["links"][name] = {side: [asdict(it) for it in runs(side, LINKS[name])] for side in ("kernel", "ours")}
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(kept, indent=1) + "\n")
         sys.stdout.write(f"{name}\n")
         for side, found in kept["links"][name].items():
             for key in ("goodput_bps", "mean_data_rate_bps", "mpdus", "lost", "behind_rts"):

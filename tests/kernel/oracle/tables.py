@@ -6,12 +6,11 @@ kept in recorded/. Status 77 where no kernel for virtual time has been built: th
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -26,7 +25,7 @@ import wifi_tables
 import windows
 from lasthop.data.confidence import difference
 from lasthop.kernel.emulation import EmulationError, find_kernel
-from versions import kept_files
+from versions import for_each_kernel
 
 from page import put
 
@@ -251,17 +250,6 @@ def path_rows(kept: dict[str, Any]) -> Iterator[str]:
             verdict(abs(off) <= paths.OUTLIER),
         ]
         yield f"| {' | '.join(map(str, cells))} |\n"
-
-
-def for_each_kernel(name: str, template: str, rows: Callable[[dict[str, Any]], Iterator[str]]) -> str:
-    """A section: what the template says before its table's head, then that table for each kernel that is kept."""
-    intro, _, head = template.partition("\n|")
-    parts = [intro]
-    for file in kept_files(name):
-        kept = json.loads(file.read_text())
-        ticks = f", {kept['hz']} Hz" if kept.get("hz") else ""
-        parts.append(f"\nLinux {kept['kernel']}{ticks}, {kept['date']}:\n\n|{head}{''.join(rows(kept))}")
-    return "".join(parts)
 
 
 def write() -> None:

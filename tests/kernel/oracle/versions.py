@@ -1,8 +1,11 @@
-"""A kernel's version: the profile and the ticks that ours is told, and where what it did is kept."""
+"""A kernel's version: our profile and ticks for it, the files of its recordings, and their tables."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from lasthop.kernel.emulation import Kernel, find_kernel
 
@@ -19,6 +22,17 @@ def kept_file(name: str, version: str) -> Path:
 def kept_files(name: str) -> list[Path]:
     """The comparisons of this name that are kept, oldest kernel first."""
     return sorted(RECORDED.glob(f"*/{name}.json"), key=lambda file: number(file.parent.name))
+
+
+def for_each_kernel(name: str, template: str, rows: Callable[[dict[str, Any]], Iterator[str]]) -> str:
+    """A section: the template up to its table's head, then that table for each kernel with a recording."""
+    intro, _, head = template.partition("\n|")
+    parts = [intro]
+    for file in kept_files(name):
+        kept = json.loads(file.read_text())
+        ticks = f", {kept['hz']} Hz" if kept.get("hz") else ""
+        parts.append(f"\nLinux {kept['kernel']}{ticks}, {kept['date']}:\n\n|{head}{''.join(rows(kept))}")
+    return "".join(parts)
 
 
 def number(version: str) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -12,10 +11,11 @@ from typing import Any
 import links
 from lasthop.data.confidence import difference
 from lasthop.kernel.emulation import EmulationError, find_kernel
+from versions import for_each_kernel
 
 GOODPUT = 0.05
 LINKS = """\
-mac80211 of Linux {kernel}, patched, over the simulated air, and the simulation, {seeds} seeds each, on {date} (`tests/kernel/oracle/links.py`): four CUBIC downloads over 802.11n, 20 MHz,
+mac80211 of a patched kernel, over the simulated air, and the simulation, five seeds each (`tests/kernel/oracle/links.py`): four CUBIC downloads over 802.11n, 20 MHz,
 unless a row names others; `collisions` are uploads of six stations. Hardware holds 128 packets. The kernel is first in each cell, differences have a 95 % interval, goodput is to agree
 within 5 %. `alike`: the common part of the distributions of airtime over rates. Rates are in Mbit/s.
 
@@ -71,9 +71,7 @@ def record() -> None:
 
 def text() -> tuple[str, str]:
     """Heading and text of what is kept."""
-    kept = json.loads(links.KEPT.read_text())
-    text = LINKS.format(**kept, seeds=links.SEEDS) + "".join(link_rows(kept)) + LINKS_NOTES
-    return "In virtual time: rate control", text
+    return "In virtual time: rate control", for_each_kernel("links", LINKS, link_rows) + LINKS_NOTES
 
 
 LINKS_NOTES = """

@@ -18,8 +18,8 @@ words! {
         None = "none",
         /// ns-3: a collision of equal powers has no detectable preamble, so nobody waits EIFS after it; the TXOP limit of
         /// best effort and background is zero; a BlockAckReq follows an A-MPDU that no BlockAck answered; who missed the preamble
-        /// of an OFDM PPDU notices it from `cca_preamble` on; clocks of sources are exact; an access point of several users asks as
-        /// that of ns-3 does
+        /// of an OFDM PPDU notices it from `cca_preamble` on; clocks of sources are exact; an access point asks several users as in
+        /// ns-3
         Ns3 = "ns3",
     }
 }
