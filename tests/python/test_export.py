@@ -170,6 +170,21 @@ class TestQlog:
                 compared += packets
         assert compared > 1000
 
+    def test_a_recording_of_an_earlier_build_has_no_bytes_of_packets(self, tmp_path):
+        lasthop.run(lasthop.Scenario(LOSSY.format(profile="linux-6.12")), seeds=1, record="all").save(tmp_path / "now")
+        sizes = []
+        for older in (False, True):
+            if older:
+                (file,) = (tmp_path / "now").glob("**/segment*.parquet")
+                pyarrow.parquet.write_table(pyarrow.parquet.read_table(file).drop_columns(["packet_bytes"]), file)
+            logs = lasthop.read(tmp_path / "now").to_qlog(tmp_path / f"qlog-{older}")
+            texts = [json.loads(log.read_text(encoding="utf-8")) for log in logs]
+            sizes.append(
+                [event["data"]["raw"]["length"] for log in texts for event in events(log, "transport:packet_sent")]
+            )
+        assert sizes[0] == sizes[1]
+        assert len(sizes[0]) > 1000
+
     def test_offsets_of_stream_frames_begin_at_0_and_leave_no_gap_at_the_receiver(self, lossy, logs):
         for flow in lossy.runs[0]["flows"]:
             if flow["transport"] != "tcp" or flow["id"].endswith("many"):

@@ -313,6 +313,7 @@ class End:
         if acked:
             blocks = json.dumps(ranges(acked), separators=(",", ":"))
             frames.append(f'{{"frame_type":"ack","acked_ranges":{blocks}}}')
+        # Recordings of earlier builds do not have them.
         length = row.packet_bytes or flow.packet_bytes(row.len, row.flags & SYN, row.sack_blocks)
         data = (
             f'{{"header":{{"packet_type":"1RTT","packet_number":{row.packet}}},'

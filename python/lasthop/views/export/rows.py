@@ -55,10 +55,13 @@ class Reader:
                     yield pyarrow.Table.from_batches([batch])
 
     def rows(self, table: str, columns: Sequence[str], *, by: str | None = None) -> Iterator[tuple[Any, ...]]:
-        """The values of `columns` of each row, None for a missing one; in the order of `by`, a column of times."""
+        """The values of `columns` of each row, None for a missing one and in a column that an earlier build did not record; in the order
+        of `by`, a column of times."""
         batches = self._counted(table, columns)
         for batch in in_order(batches, by) if by else batches:
-            yield from zip(*(values(batch[column]) for column in columns), strict=True)
+            there = set(batch.column_names)
+            absent = [None] * batch.num_rows
+            yield from zip(*(values(batch[column]) if column in there else absent for column in columns), strict=True)
 
     def _counted(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.Table]:
         for batch in self.batches(table, columns):
