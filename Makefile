@@ -58,8 +58,10 @@ demo: $(or $(INSTALLED),$(VENV)/.engine-quick)
 	@$(BIN)/python -m lasthop.demo
 	@test ! -e $(VENV)/.engine-quick || echo "This engine was built in haste: \`make build\` makes the one whose speed the documents state."
 
-# What tests need. `make -j2 ready-to-test` fetches packages while it compiles.
+# What tests need, their own programs included, which may fail without keeping those of Python from running. `make -j2 ready-to-test`
+# fetches packages while it compiles.
 ready-to-test: $(or $(filter-out %-quick,$(INSTALLED)),$(VENV)/.engine-dev) $(PRELOAD) $(KERNEL) $(VENV)/.tests
+	-cargo test --workspace --no-run
 
 # Files with such tests: to collect all would take as long as some of them run.
 ALONE = $(shell grep --files-with-matches 'mark\.alone' tests/*/test_*.py)

@@ -1,16 +1,21 @@
 """The gallery of the showcases for readers without the site: the table of README.md.
 
-`python tests/python/showcase_page.py --write` writes it. `--pictures DIR` first makes their small pictures from those that the scripts
-left in DIR (`LASTHOP_SHOWCASES=DIR python docs/showcases/NAME.py`).
+`python tests/python/showcase_page.py --write` writes it. `--run DIR` first runs the pages whose claims were not held in their present
+state, with all seeds, keeps the states in which they hold (tests/data/showcases.json), and makes small pictures from those that the
+pages leave in DIR. It takes some minutes for all of them, and goes on where it stopped. `--all` runs every page.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import subprocess
 import sys
+import time
 from pathlib import Path
 
+import showcase_claims
 from lasthop.data.ready import showcase_title, showcases
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,18 +61,41 @@ def shrink(folder: Path) -> None:
             small.quantize(COLOURS).save(PICTURES / f"{name}.png", optimize=True)
 
 
+def run(folder: Path, *, every: bool) -> list[str]:
+    """Runs the pages into `folder`, and returns the names of those that failed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    failed, known = [], showcase_claims.held()
+    told = {**os.environ, "LASTHOP_SHOWCASES": str(folder.resolve()), "MPLBACKEND": "Agg"}
+    for name, script in showcases().items():
+        if not every and known.get(name) == showcase_claims.state_of(script):
+            continue
+        began = time.monotonic()
+        done = subprocess.run((sys.executable, script), env=told, capture_output=True, text=True, check=False)
+        (folder / f"{name}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
+        if done.returncode == 0:
+            showcase_claims.keep(script)
+        else:
+            failed.append(name)
+        how = "holds" if done.returncode == 0 else f"FAILS: {done.stderr.strip().splitlines()[-1]}"
+        print(f"{name}: {how} ({time.monotonic() - began:.0f} s)", file=sys.stderr)
+    return failed
+
+
 def main() -> None:
     """Prints the page, or writes it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pictures", type=Path, metavar="DIR")
+    parser.add_argument("--run", type=Path, metavar="DIR")
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    if arguments.pictures:
-        shrink(arguments.pictures)
+    failed = run(arguments.run, every=arguments.all) if arguments.run else []
+    if arguments.run:
+        shrink(arguments.run)
     if arguments.write:
         README.write_text(page(), encoding="utf-8")
     else:
         sys.stdout.write(page())
+    sys.exit(f"pages whose claims do not hold: {', '.join(failed)}" if failed else None)
 
 
 if __name__ == "__main__":

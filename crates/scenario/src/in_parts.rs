@@ -264,6 +264,11 @@ mod tests {
         };
         assert_eq!(resolved(&text("none")).parts().len(), 2);
         assert!(resolved(&text("gilbert_elliott")).parts().is_empty());
+        let cake = |isolation: &str| {
+            let wired = format!("[wired]\nqueue = {{ kind = \"cake\", isolation = \"{isolation}\" }}\n");
+            resolved(&(text("none") + &wired)).parts().len()
+        };
+        assert_eq!(["triple_isolate", "flows", "hosts", "srchost", "dsthost"].map(cake), [2, 2, 0, 0, 0]);
         assert!(resolved(&text("none").replace("40", "36")).parts().is_empty());
     }
 }

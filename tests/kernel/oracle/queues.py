@@ -122,7 +122,7 @@ def replayed(
     began = arrivals[0][0]
     more = ["" if facts is None else f" {facts[number][0]} {facts[number][1]}" for number in range(len(arrivals))]
     text = "".join(f"{at - began} {flow} {size}{end}\n" for (at, flow, size), end in zip(arrivals, more, strict=True))
-    command = ("cargo", "run", "-q", "--release", "-p", "lasthop-link", "--example", "replay_arrivals", "--")
+    command = ("cargo", "run", "-q", "-p", "lasthop-link", "--example", "replay_arrivals", "--")
     rate = "unlimited" if order.own_shaper else f"{order.rate_bps} bit/s"
     told = (rate, f"{order.burst_bytes} B", str(seed), *ours)
     answer = subprocess.run((*command, *told), cwd=ROOT, input=text, check=True, stdout=subprocess.PIPE, text=True)

@@ -78,6 +78,12 @@ impl QueueDisciplineKind {
         }
     }
 
+    /// Returns whether it puts packets into queues by their hosts, which have other numbers where a run carries a part of a scenario.
+    pub fn hashes_hosts(&self) -> bool {
+        use cake::Isolation::{Dsthost, Hosts, Srchost};
+        matches!(self, QueueDisciplineKind::Cake(params) if matches!(params.isolation, Srchost | Dsthost | Hosts))
+    }
+
     /// Returns whether it chooses the next station; see [`QueueDiscipline::schedules_stations`].
     pub fn schedules_stations(&self) -> bool {
         self.build::<()>(Stream::new(0, "queue", 0)).schedules_stations()

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_link::QueueDisciplineKind;
 use lasthop_registry::{Amount, Parameter, Value};
 use lasthop_tcp::EcnUse;
 use lasthop_units::Dbm;
@@ -73,16 +74,20 @@ impl ResolvedScenario {
         alike(short).into_iter().map(sentence).collect()
     }
 
+    /// The queues of its nodes and of both directions of its wires.
+    pub(super) fn queues(&self) -> impl Iterator<Item = &QueueDisciplineKind> {
+        let of_nodes = self.nodes.iter().filter_map(|node| match &node.queue {
+            NodeQueue::Discipline(kind) => Some(kind),
+            NodeQueue::Backpressure => None,
+        });
+        of_nodes.chain([false, true].map(|up| queue_of(&self.description.wired, up)))
+    }
+
     /// A caution if queues that treat pure TCP ACKs apart are on the path of QUIC, whose ACKs are datagrams.
     pub(super) fn caution_of_quic_acks(&self) -> Option<Diagnostic> {
         let over_quic: Vec<&str> =
             self.flows.iter().filter(|flow| flow.quic.is_some()).map(|flow| flow.id.as_str()).collect();
-        let wired = [false, true].map(|up| queue_of(&self.description.wired, up));
-        let queues = self.nodes.iter().filter_map(|node| match &node.queue {
-            NodeQueue::Discipline(kind) => Some(kind),
-            NodeQueue::Backpressure => None,
-        });
-        let name = queues.chain(wired).find(|kind| kind.treats_acks_apart())?.name();
+        let name = self.queues().find(|kind| kind.treats_acks_apart())?.name();
         (!over_quic.is_empty()).then(|| {
             let who = named("flow", &over_quic, self.flows.len());
             let what = format!("queue \"{name}\": ACKs of {who} over QUIC are datagrams, which it treats as data");

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use lasthop_link::QueueDisciplineKind;
 use lasthop_observe::{NodeId, Places};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 
@@ -27,11 +28,14 @@ impl ResolvedScenario {
         })
     }
 
-    /// A change names knobs of any channel, and an agent too. Code may share data between flows or links; two error models have numbers or a stream for all links.
+    /// A change names knobs of any channel, and an agent too. Code may share data between flows or links; two error models have numbers or a stream for all links,
+    /// and queues that hash hosts have their numbers.
     fn is_separable(&self) -> bool {
         let error_model = chosen(&self.description.channel.error_model);
         let is_shared = matches!(error_model, ErrorModelKind::GilbertElliott(_) | ErrorModelKind::Foreign(_));
-        self.changes.is_empty() && self.agents.is_empty() && self.code.is_empty() && !self.has_plugins && !is_shared
+        let hashes_hosts = self.queues().any(QueueDisciplineKind::hashes_hosts);
+        let is_free = self.changes.is_empty() && self.agents.is_empty() && self.code.is_empty() && !self.has_plugins;
+        is_free && !is_shared && !hashes_hosts
     }
 
     /// The part on a channel.
