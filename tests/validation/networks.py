@@ -49,6 +49,8 @@ class Network:
     link: Link
     stations: tuple[Station, ...]
     aps: tuple[Place, ...] = ((0.0, 0.0),)
+    # Widths of the BSSs, if they are not all the link's; their primary channel is 36.
+    widths_mhz: tuple[int, ...] = ()
     seconds: float = 3.0
     warmup: float = 1.0
     # A share of the total, to which the errors of both are added.
@@ -69,6 +71,10 @@ class Network:
         text += "".join(self._station(number, station) for number, station in enumerate(self.stations))
         return text + '[wired]\nrate = "10 Gbit/s"\ndelay = "1 ms"\n'
 
+    def width_mhz(self, bss: int) -> int:
+        """The width of the channel of a BSS."""
+        return self.widths_mhz[bss] if self.widths_mhz else self.link.width_mhz
+
     def _bss(self, number: int, place: Place) -> str:
         link = self.link
         interval = (
@@ -79,7 +85,7 @@ class Network:
         used = {station.category for station in self.stations}
         control = '"minstrel_ht"' if link.minstrel else f'{{ kind = "fixed", mcs = {link.mcs} }}'
         return (
-            f'[[bss]]\nname = "b{number}"\nstandard = "{link.standard}"\nchannel_width = "{link.width_mhz} MHz"\n'
+            f'[[bss]]\nname = "b{number}"\nstandard = "{link.standard}"\nchannel_width = "{self.width_mhz(number)} MHz"\n'
             f"spatial_streams = {link.streams}\nguard_interval = {interval}\nrate_control = {control}\nretry_limit = 6\n"
             + (f"aggregation = {{ {aggregation} }}\n" if aggregation else "")
             + "".join(f'edca.{category} = {{ txop_limit = "0 us" }}\n' for category in DSCP if category in used)
@@ -109,8 +115,8 @@ def _around(count: int, distance: float = 2.0) -> tuple[Station, ...]:
     return tuple(Station(0, (distance * math.cos(a), distance * math.sin(a))) for a in angles)
 
 
-def _in_a_row(apart: float) -> dict[str, tuple]:
-    aps = tuple((apart * i, 0.0) for i in range(3))
+def _in_a_row(apart: float, count: int = 3) -> dict[str, tuple]:
+    aps = tuple((apart * i, 0.0) for i in range(count))
     return {
         "aps": aps,
         "stations": tuple(Station(i, (x + side, 0.0)) for i, (x, _) in enumerate(aps) for side in (2.0, -2.0)),
@@ -119,6 +125,8 @@ def _in_a_row(apart: float) -> dict[str, tuple]:
 
 AC80 = Link("802.11ac", 42, 80, 2, 9, 400, 866.7e6)
 AX80 = Link("802.11ax", 42, 80, 2, 11, 3200, 1020.8e6)
+AC_ANY = Link("802.11ac", 36, 80, 1, 4, 800, 175.5e6)
+AX_ANY = Link("802.11ax", 36, 80, 1, 4, 3200, 183.8e6)
 N40 = Link("802.11n", 38, 40, 2, 15, 800, 270e6, 65535)
 N20 = Link("802.11n", 36, 20, 1, 7, 800, 65e6, 65535)
 NETWORKS = [
@@ -129,6 +137,27 @@ NETWORKS = [
     Network("A-MSDUs of 3839 B in A-MPDUs, 270 Mbit/s", N40._replace(amsdu_bytes=3839), _around(1)),
     Network("three BSSs, 20 m apart, 2 uploads each", N20, **_in_a_row(20.0), seconds=6.0),
     Network("three BSSs, 40 m apart, 2 uploads each", N20, **_in_a_row(40.0), seconds=6.0),
+    Network(
+        "802.11ac at 80 and 20 MHz round channel 36, 10 m apart, 2 uploads each",
+        AC_ANY,
+        **_in_a_row(10.0, 2),
+        widths_mhz=(80, 20),
+        seconds=6.0,
+    ),
+    Network(
+        "802.11ax at 40 and 80 MHz round channel 36, 10 m apart, 2 uploads each",
+        AX_ANY,
+        **_in_a_row(10.0, 2),
+        widths_mhz=(40, 80),
+        seconds=6.0,
+    ),
+    Network(
+        "802.11ac at 20, 80 and 20 MHz round channel 36, 35 m apart, 2 uploads each",
+        AC_ANY,
+        **_in_a_row(35.0),
+        widths_mhz=(20, 80, 20),
+        seconds=6.0,
+    ),
     Network(
         "Minstrel-HT from 2 to 52 m in 10 s",
         N20._replace(minstrel=True),

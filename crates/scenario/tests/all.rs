@@ -32,3 +32,4 @@ mod simultaneous_starts;
 mod small_queues;
 mod space;
 mod stepping;
+mod widths;

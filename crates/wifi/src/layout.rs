@@ -8,6 +8,7 @@ use crate::config::{BssConfig, ChannelAccess, NodeConfig};
 use crate::edca::AccessCategory;
 use crate::ids::FunctionId;
 use crate::phy::Phy;
+use crate::ppdu::Part;
 
 /// A node of the medium.
 pub(crate) struct Node {
@@ -45,6 +46,8 @@ impl Node {
 pub(crate) struct Layout {
     pub bss: Vec<BssConfig>,
     pub nodes: Vec<Node>,
+    /// True if BSSs of one channel have different widths round their primary channel.
+    pub widths_differ: bool,
 }
 
 impl Layout {
@@ -65,7 +68,11 @@ impl Layout {
             Node { bss: config.bss, ap, uplink, functions: first..functions, backpressured, legacy }
         };
         let nodes = configs.iter().enumerate().map(node).collect();
-        Layout { bss, nodes }
+        let wider = |one: &BssConfig| {
+            bss.iter().any(|of| of.channel == one.channel && of.phy.bandwidth_hz() > one.phy.bandwidth_hz())
+        };
+        let widths_differ = bss.iter().any(wider);
+        Layout { bss, nodes, widths_differ }
     }
 
     pub(crate) fn node(&self, node: NodeId) -> &Node {
@@ -80,6 +87,14 @@ impl Layout {
     /// The PHY of a node's BSS.
     pub(crate) fn phy_of(&self, node: NodeId) -> &Phy {
         &self.bss_of(node).phy
+    }
+
+    /// Whether a part is wider than the channel of `node`, which then finds no more than its preamble.
+    pub(crate) fn is_too_wide(&self, part: &Part, node: NodeId) -> bool {
+        let from = self.phy_of(part.from);
+        let width_hz = if part.ru.is_some() { from.bandwidth_hz() } else { from.mode(part.mode).bandwidth_hz };
+        // DSSS spreads over 22 MHz of a channel that is 20 MHz wide for OFDM.
+        width_hz > 1.5 * self.phy_of(node).bandwidth_hz()
     }
 
     /// The next hop and the link over which `node` sends packets of or for `station`.

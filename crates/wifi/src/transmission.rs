@@ -300,6 +300,7 @@ impl<B: Send + 'static> Medium<B> {
         };
         match known {
             Some(reception) => reception.in_short(),
+            None if self.layout.widths_differ && self.layout.is_too_wide(part, node) => Err(Missed::TooWide),
             None => match settled() {
                 Some(fate) => fate,
                 None => self.air.overhears(now, ended, part, node, lengths),
@@ -331,7 +332,13 @@ impl<B: Send + 'static> Medium<B> {
                 }
             }
             Err(Missed::Deaf) => {}
-            Err(Missed::Noisy | Missed::Spoiled) => {
+            // Each 20 MHz carry the preamble, of which 802.11ax has the duration [802.11ax-2021 §26.2.4].
+            Err(Missed::TooWide) if self.reads_duration(ppdu, node) => {
+                let of = self.access.view_mut(view);
+                of.end_eifs();
+                of.set_nav(ppdu.reserves_until, ppdu.initiator);
+            }
+            Err(_) => {
                 if self.after_loss.bystanders_wait_eifs() {
                     let eifs = self.layout.phy_of(ppdu.from()).eifs(ppdu.first.mode);
                     let of = self.access.view_mut(view);
@@ -340,6 +347,11 @@ impl<B: Send + 'static> Medium<B> {
                 }
             }
         }
+    }
+
+    /// Whether `node` finds the duration of a PPDU in its preamble: both are of 802.11ax.
+    fn reads_duration(&self, ppdu: &Ppdu, node: NodeId) -> bool {
+        self.layout.phy_of(ppdu.from()).standard().has_he() && self.layout.phy_of(node).standard().has_he()
     }
 
     /// Takes back a NAV set by an RTS if nothing is heard for 2 SIFS + CTS + aRxPHYStartDelay + 2 slots

@@ -22,6 +22,8 @@ BEFORE_S = 0.1
 LINK = 0
 TIDS = {"bk": 1, "be": 0, "vi": 5, "vo": 6}
 GREATEST_AMPDU = {"802.11n": 65535, "802.11ac": 1048575, "802.11ax": 6500631}
+# Channels whose first 20 MHz are channel 36.
+CENTRES = {20: 36, 40: 38, 80: 42}
 # More than the channel carries.
 OVERLOAD = 1.2
 
@@ -32,7 +34,7 @@ def measure(network: Network, seed: int) -> dict[str, float]:
     set_defaults(network.link)
     nodes = ns.NodeContainer(len(network.aps) + len(network.stations))
     place(nodes, network)
-    devices = install(nodes, network.link)
+    devices = install(nodes, network)
     ns.WifiHelper.AssignStreams(devices, 100)
     ns.InternetStackHelper().Install(nodes)
     addresses = address(devices, "10.0.0.0", "255.255.0.0")
@@ -98,12 +100,30 @@ def place(nodes, network: Network) -> None:
         nodes.Get(number).AggregateObject(model)
 
 
-def install(nodes, link: Link):
-    """The Wi-Fi devices of all nodes, on one channel."""
-    phy = ns.YansWifiPhyHelper()
-    channel = ns.CreateObject[ns.YansWifiChannel]()
-    channel.SetPropagationLossModel(ns.CreateObject[ns.LogDistancePropagationLossModel]())
-    channel.SetPropagationDelayModel(ns.CreateObject[ns.ConstantSpeedPropagationDelayModel]())
+def install(nodes, network: Network):
+    """The Wi-Fi devices of all nodes, on one channel or round one primary channel."""
+    delay = ns.CreateObject[ns.ConstantSpeedPropagationDelayModel]()
+    loss = ns.CreateObject[ns.LogDistancePropagationLossModel]()
+    if not network.widths_mhz:
+        channel = ns.CreateObject[ns.YansWifiChannel]()
+        channel.SetPropagationLossModel(loss)
+        channel.SetPropagationDelayModel(delay)
+        return install_some(nodes, network.link, ns.YansWifiPhyHelper(), channel)
+    # To a YansWifiPhy a channel of another width is another channel.
+    channel = ns.CreateObject[ns.MultiModelSpectrumChannel]()
+    channel.AddPropagationLossModel(loss)
+    channel.SetPropagationDelayModel(delay)
+    bss_of = [*range(len(network.aps)), *(station.bss for station in network.stations)]
+    devices = ns.NetDeviceContainer()
+    for number, bss in enumerate(bss_of):
+        width_mhz = network.widths_mhz[bss]
+        link = network.link._replace(channel=CENTRES[width_mhz], width_mhz=width_mhz)
+        devices.Add(install_some(ns.NodeContainer(nodes.Get(number)), link, ns.SpectrumWifiPhyHelper(), channel))
+    return devices
+
+
+def install_some(nodes, link: Link, phy, channel):
+    """Devices of one width."""
     phy.SetChannel(channel)
     phy.Set("ChannelSettings", ns.StringValue(f"{{{link.channel}, {link.width_mhz}, BAND_5GHZ, 0}}"))
     for name in ("Antennas", "MaxSupportedTxSpatialStreams", "MaxSupportedRxSpatialStreams"):

@@ -78,7 +78,7 @@ impl QueueDisciplineKind {
         }
     }
 
-    /// Returns whether it puts packets into queues by their hosts, which have other numbers where a run carries a part of a scenario.
+    /// Returns whether it hashes the numbers of hosts, which are others in a run of a part of a scenario.
     pub fn hashes_hosts(&self) -> bool {
         use cake::Isolation::{Dsthost, Hosts, Srchost};
         matches!(self, QueueDisciplineKind::Cake(params) if matches!(params.isolation, Srchost | Dsthost | Hosts))

@@ -228,35 +228,38 @@ fn check_common(all: &[Bss]) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// The number of a BSS's channel among those of the scenario: two BSSs share a channel, or their bands are disjoint.
+/// The number of a BSS's channel among those of the scenario: two BSSs have the same primary channel, whatever their widths, or
+/// their bands are disjoint.
 fn channel_of(others: &[BssSpec], phy: &Phy, path: &str) -> Result<u32, ParamError> {
     let (low, high) = phy.frequency_range_hz();
+    let mut shared = None;
     for other in others {
         let (from, to) = other.config.phy.frequency_range_hz();
-        if (from, to) == (low, high) {
-            if other.config.phy.slot() != phy.slot() {
-                let message = (
-                    format!("stations of one channel count the same slots, and {} has others", other.path),
-                    "set short_slot, or another channel",
-                );
-                return error(format!("{path}.standard"), message);
-            }
-            return Ok(other.config.channel);
+        if from >= high || low >= to {
+            continue;
         }
-        if low < to && from < high {
+        if (from, to) != (low, high) && other.config.phy.channel() != phy.channel() {
             let message = (
                 format!(
-                    "its band of {:.0} to {:.0} MHz overlaps that of {} in part",
+                    "its band of {:.0} to {:.0} MHz overlaps that of {} in part, which has another primary channel",
                     low / 1e6,
                     high / 1e6,
                     other.path
                 ),
-                "choose the same channel and width, or a separate channel",
+                format!("choose channel = {}, or a separate channel", other.config.phy.channel()),
             );
             return error(format!("{path}.channel"), message);
         }
+        if other.config.phy.slot() != phy.slot() {
+            let message = (
+                format!("stations of one channel count the same slots, and {} has others", other.path),
+                "set short_slot, or another channel",
+            );
+            return error(format!("{path}.standard"), message);
+        }
+        shared.get_or_insert(other.config.channel);
     }
-    Ok(others.iter().map(|o| o.config.channel + 1).max().unwrap_or(0))
+    Ok(shared.unwrap_or_else(|| others.iter().map(|o| o.config.channel + 1).max().unwrap_or(0)))
 }
 
 fn security_of(bss: &Bss) -> Security {

@@ -10,12 +10,14 @@ use crate::diagnostic::Diagnostic;
 
 impl ResolvedScenario {
     pub(super) fn space(&self) -> Space {
+        let widths_differ = self.widths_differ();
         let antenna = |(index, node): (usize, &NodeSpec)| Antenna {
             moves: node.way.moves(),
             way: node.way.clone(),
             tx_power: node.tx_power,
             frequency_hz: self.phy_of(index).frequency_hz(),
             channel: self.channel_of(index),
+            range_hz: widths_differ.then(|| self.phy_of(index).frequency_range_hz()),
         };
         Space {
             nodes: self.nodes.iter().enumerate().map(antenna).collect(),

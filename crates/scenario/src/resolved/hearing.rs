@@ -165,6 +165,7 @@ mod tests {
             tx_power: Dbm(15.0 + 2.5 * f64::from(power)),
             frequency_hz: [2.4e9, 5.2e9][channel as usize],
             channel,
+            range_hz: None,
         })
     }
 
@@ -206,7 +207,7 @@ mod tests {
                 Position { x: Metres(radius * libm::cos(angle)), y: Metres(radius * libm::sin(angle)) }
             };
             let antenna = |k| Antenna {
-                way: Way::from(on_ring(k)), moves: false, tx_power: Dbm(20.0), frequency_hz: 2.4e9, channel: 0,
+                way: Way::from(on_ring(k)), moves: false, tx_power: Dbm(20.0), frequency_hz: 2.4e9, channel: 0, range_hz: None,
             };
             let nodes: Vec<Antenna> = (0..stations).map(antenna).collect();
             let space = Space { nodes, path_loss: law("two_ray_ground", "", None), walls: vec![], shadows: None, hidden: vec![], interferers: vec![] };

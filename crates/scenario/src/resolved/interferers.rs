@@ -10,6 +10,7 @@ use lasthop_wifi::phy::path_loss::Position;
 use lasthop_wifi::phy::signal_band;
 use lasthop_wifi::{Burst, Emission};
 
+use super::Range;
 use super::bss::BssSpec;
 use super::defaults::chosen;
 use super::place::error;
@@ -43,9 +44,14 @@ impl InterfererSpec {
 
     /// The part of its power that falls into a band.
     pub(super) fn share_in(&self, (low, high): (f64, f64)) -> Db {
-        let common = (self.band.1.min(high) - self.band.0.max(low)).max(0.0);
-        Db(10.0 * libm::log10(common / (self.band.1 - self.band.0)))
+        share_in(self.band, (low, high))
     }
+}
+
+/// The part of a power that is flat over `band` that falls into another.
+pub(super) fn share_in(band: Range, (low, high): Range) -> Db {
+    let common = (band.1.min(high) - band.0.max(low)).max(0.0);
+    Db(10.0 * libm::log10(common / (band.1 - band.0)))
 }
 
 /// Fills in names and channels, and reads traces; relative paths start at `folder`.

@@ -1,6 +1,6 @@
 //! The channels to which an access point and its stations may move during a run.
 //!
-//! Channels that overlap in part are not simulated, so all BSSs share one set of channels of which any two are the same or disjoint: those
+//! Where BSSs move, no two overlap in part, so all share one set of channels of which any two are the same or disjoint: those
 //! at the start, and then of each BSS in turn the lowest that fit. Path losses and fading keep the frequencies of the start, which differ by
 //! less than 1 dB in a band.
 
@@ -28,6 +28,13 @@ impl ResolvedScenario {
             return Err((
                 "BSSs with different slots cannot meet on a channel: none could count the slots of the other",
                 "set short_slot to the same value",
+            )
+                .into());
+        }
+        if self.widths_differ() {
+            return Err((
+                "BSSs that share a primary channel with different widths keep their channels",
+                "set channel_width to the same value, or choose separate channels",
             )
                 .into());
         }

@@ -13,6 +13,7 @@ use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, ideal};
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement, TxopProtection};
 
 use super::ResolvedScenario;
+use super::bss::BssSpec;
 use super::defaults::chosen;
 use super::flows::FlowSpec;
 use super::nodes::{LinkRateControl, NodeSpec};
@@ -123,12 +124,22 @@ impl ResolvedScenario {
         (0..self.nodes.len()).map(antenna).collect()
     }
 
+    /// Whether BSSs of one channel have different widths round their primary channel.
+    pub(super) fn widths_differ(&self) -> bool {
+        let range = |bss: &BssSpec| bss.config.phy.frequency_range_hz();
+        let differs = |one: &BssSpec| {
+            self.bss.iter().any(|other| other.config.channel == one.config.channel && range(other) != range(one))
+        };
+        self.bss.len() > 1 && self.bss.iter().any(differs)
+    }
+
     /// Whether each node has a view of its own of the medium.
     pub(super) fn has_own_views(&self, space: &Space) -> bool {
         // The NAV of a TXOP, which its holder does not have, needs views of their own.
         let reserves = || self.bss.iter().any(|bss| bss.config.txop_protection == TxopProtection::Multiple);
         self.has_own_views
             || self.turned.any()
+            || self.widths_differ()
             || reserves()
             || !self.interferers.is_empty()
             || !self.hidden.is_empty()

@@ -7,8 +7,9 @@ use lasthop_wifi::Movement;
 use lasthop_wifi::phy::path_loss::{PathLossKind, Wall, Way, wall};
 use lasthop_wifi::phy::shadowing::Shadows;
 
+use super::Range;
 use super::defaults::chosen;
-use super::interferers::InterfererSpec;
+use super::interferers::{InterfererSpec, share_in};
 use super::place::{error, path_of};
 use crate::description::{Ap, ChannelSection, Description, InterfererSection};
 
@@ -39,6 +40,18 @@ pub(super) struct Antenna {
     pub tx_power: Dbm,
     pub frequency_hz: f64,
     pub channel: u32,
+    /// The frequencies of its channel, where BSSs of one channel have different widths.
+    pub range_hz: Option<Range>,
+}
+
+impl Antenna {
+    /// The part of the power of a PPDU from here, flat over its channel, that falls into the channel of `other`.
+    fn share_at(&self, other: &Antenna) -> Db {
+        match (self.range_hz, other.range_hz) {
+            (Some(own), Some(of)) if own != of => share_in(own, of),
+            _ => Db(0.0),
+        }
+    }
 }
 
 impl Space {
@@ -50,10 +63,11 @@ impl Space {
         }
         let (a, b) = (from.way.at(at), to.way.at(at));
         let loss = self.path_loss.law().loss(a, b, from.frequency_hz);
-        let Some(shadows) = &self.shadows else { return from.tx_power - loss - wall::loss(&self.walls, a, b) };
+        let sent = from.tx_power + from.share_at(to);
+        let Some(shadows) = &self.shadows else { return sent - loss - wall::loss(&self.walls, a, b) };
         let loss = loss + wall::loss(&self.walls, a, b) + shadows.loss(a, b);
         // Nothing arrives stronger than it left.
-        from.tx_power - Db(loss.0.max(0.0))
+        sent - Db(loss.0.max(0.0))
     }
 
     /// Whether any node moves.

@@ -145,7 +145,7 @@ impl Air {
         let hearers = config.channel.hearers();
         let spaces = |node: NodeId| {
             let phy = &config.phys[config.radios[node.index()].bss as usize];
-            (phy.slot(), phy.difs())
+            (phy.slot(), phy.difs(), phy.bandwidth_hz())
         };
         let channels: Vec<u32> = config.radios.iter().map(|radio| radio.channel).collect();
         let interferers = Some(config.interferers).filter(|of| !of.is_empty());

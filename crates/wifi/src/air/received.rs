@@ -30,6 +30,8 @@ pub(crate) enum Missed {
     Noisy,
     /// other PPDUs have spoiled it
     Spoiled,
+    /// it is wider than the receiver's channel
+    TooWide,
 }
 
 impl Reception {

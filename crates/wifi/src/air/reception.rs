@@ -452,7 +452,7 @@ impl Air {
     fn reason(&self, missed: Missed, ended: &Transmission, part: &Part, receiver: NodeId) -> Reception {
         match missed {
             Missed::Deaf => Reception::Deaf,
-            Missed::Noisy => Reception::Noisy,
+            Missed::Noisy | Missed::TooWide => Reception::Noisy,
             Missed::Spoiled => self.cause(ended, part, receiver),
         }
     }

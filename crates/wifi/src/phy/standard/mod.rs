@@ -69,6 +69,10 @@ impl Standard {
     pub fn has_vht(self) -> bool {
         self.table().family.is_some_and(|family| family.class != ModulationClass::Ht)
     }
+    /// Returns whether its devices know HE: 802.11ax.
+    pub fn has_he(self) -> bool {
+        self.table().family.is_some_and(|family| family.class == ModulationClass::He)
+    }
     /// The modulation classes of its modes without an MCS, in the 2.4 GHz band.
     pub(super) fn classes_without_mcs(self) -> impl Iterator<Item = ModulationClass> {
         self.table().modes.iter().map(|mode| mode.class)
