@@ -95,10 +95,6 @@ def test_the_tables_of_cake_can_be_made_from_the_recording() -> None:
         assert all("pass" in row for row in rows if row.split()[1] in ("unlimited", "shaper", "atm", "rtt"))
 
 
-OUT = {"path-9", "path-19"}
-"""Paths of the recording whose goodput is out: downloads of DCTCP over a saturated 802.11g."""
-
-
 OUT_LINKS = {"fading"}
 """Links of the recording whose goodput is out: a channel that changes while frames wait in the kernel's radio."""
 
@@ -107,8 +103,8 @@ def test_random_paths_go_as_a_kernels() -> None:
     kept = recordings("paths")[-1]
     drawn = paths.drawn(kept["draw"], paths.PATHS, versions.profile_of(kept["kernel"]))
     assert list(drawn) == [path["text"] for path in kept["paths"]]
-    assert {line.split('"')[1] for line in paths.outliers(kept["paths"])} == OUT
-    for path in (kept["paths"][number] for number in (4, 5, 15)):
+    assert paths.outliers(kept["paths"]) == []
+    for path in (kept["paths"][number] for number in (4, 5, 8, 15)):
         ours = paths.simulated(path["text"])
         assert ours["goodput_bps"] == pytest.approx(path["kernel"]["goodput_bps"], rel=0.02)
         assert ours["marks"] == pytest.approx(path["kernel"]["marks"], rel=0.15)

@@ -110,6 +110,7 @@ impl Endpoint {
         let sack = self.config.sack && segment.sack_permitted;
         let peer_scale = if scaling { segment.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.agreed = Agreed { timestamps, sack, scaling, peer_scale, ecn, syn_ecn: segment.ecn };
+        self.receiver.compress_acks(if sack { self.config.compressed_acks } else { 0 });
         // Without timestamps their bytes are payload.
         let own = self.config.payload_bytes() + if timestamps { 0 } else { self.config.timestamp_bytes() };
         self.receiver.begin(Numbering(segment.seq), segment.timestamps.map(|t| t.value));

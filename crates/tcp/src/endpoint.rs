@@ -314,7 +314,7 @@ impl Endpoint {
         }
         self.timers.take_due(Timer::Pacing, now);
         if self.timers.take_due(Timer::DelayedAck, now) {
-            self.receiver.on_delayed_ack_timeout(self.sender.rtt().rto());
+            self.receiver.on_delayed_ack_timeout(now, self.sender.rtt().rto());
         }
         if self.timers.take_due(Timer::Persist, now) {
             self.probe.is_due = self.sender.needs_probe();

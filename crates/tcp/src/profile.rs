@@ -176,6 +176,7 @@ fn ns2() -> Config {
         tso_deferral: false,
         min_burst: 1,
         push_sends: false,
+        compressed_acks: 0,
         // the queue of a node drops the excess without notice to the agent
         small_queue: SmallQueue::Off,
         local_drop: LocalDrop::Unnoticed,
@@ -255,6 +256,7 @@ fn linux_2_6() -> Config {
         pacing: Pacing::Off,
         tso_deferral: false,
         push_sends: false,
+        compressed_acks: 0,
         // small queues came with 3.6; the drop of one's own packet was noticed already
         small_queue: SmallQueue::Off,
         // net.ipv4.tcp_ecn 0; no limit to answers; TCP_SYN_RETRIES 5
@@ -283,6 +285,7 @@ fn linux_3_13() -> Config {
         loss_detection: LossDetection::Fack,
         tso_deferral: true,
         push_sends: false,
+        compressed_acks: 0,
         pacing: Pacing::Off,
         slow_start_after_idle: true,
         syn_linear_timeouts: None,
@@ -332,6 +335,8 @@ fn linux() -> Config {
         min_burst: 2,
         // PSH on every TSO packet, since 5.5
         push_sends: true,
+        // tcp_comp_sack_nr is 44 here too; results by 6.12 and 6.18 stay as they are
+        compressed_acks: 0,
         // tcp_small_queue_check; sk_pacing_shift 10, with mac80211 7
         small_queue: SmallQueue::On,
         // tcp_transmit_skb calls tcp_enter_cwr
@@ -395,6 +400,8 @@ fn linux_7_3() -> Config {
         ace_wraps: Some(AceWraps::Likely),
         ect_on_control: Some(true),
         ecn_fallback: Some(true),
+        // net.ipv4.tcp_comp_sack_nr 44, tcp_comp_sack_delay_ns 1 ms, tcp_comp_sack_rtt_percent 33
+        compressed_acks: 44,
         ..linux()
     }
 }

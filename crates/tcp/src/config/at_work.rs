@@ -41,6 +41,9 @@ impl Config {
         if self.window_validation == WindowValidation::Rfc7661 {
             quiet.slow_start_after_idle = false;
         }
+        if !self.sack {
+            quiet.compressed_acks = 0;
+        }
         if !self.accepts_accurate_ecn() {
             (quiet.accecn_option, quiet.ace_wraps) = (None, None);
             (quiet.ect_on_control, quiet.ecn_fallback) = (None, None);
@@ -49,11 +52,12 @@ impl Config {
     }
 
     /// Each key that another may switch off, with whether it is off already and the reason to switch it off.
-    fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, Idle); 15] {
+    fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, Idle); 16] {
         const LINUX: Idle =
             Idle("has no effect with recovery = \"rfc\"", "leave it out, or write recovery = \"linux\"");
         const RFC: Idle = Idle("has no effect with recovery = \"linux\"", "leave it out, or write recovery = \"rfc\"");
         const COUNT: Idle = Idle("has no effect without accurate ECN", "leave it out, or write ecn = \"accurate\"");
+        const SACK: Idle = Idle("has no effect without SACK", "leave it out, or write sack = true");
         const KEPT: Idle = Idle(
             "window_validation = \"rfc7661\" keeps the window over a pause",
             "leave it out, or write window_validation = \"linux\"",
@@ -68,6 +72,7 @@ impl Config {
             ("tso_deferral", self.tso_deferral == quiet.tso_deferral, LINUX),
             ("min_burst", self.min_burst == quiet.min_burst, LINUX),
             ("push_sends", self.push_sends == quiet.push_sends, LINUX),
+            ("compressed_acks", self.compressed_acks == quiet.compressed_acks, SACK),
             ("newreno_impatient", self.newreno_impatient == quiet.newreno_impatient, RFC),
             ("slow_start_after_idle", self.slow_start_after_idle == quiet.slow_start_after_idle, KEPT),
             ("accecn_option", self.accecn_option == quiet.accecn_option, COUNT),

@@ -89,6 +89,9 @@ params! {
         /// Set PSH on the last segment of each send of several, as Linux does since 5.5, and not only at the end of a write:
         /// a receiver that has read everything acknowledges it at once; needs recovery linux.
         pub push_sends: bool = true,
+        /// Most ACKs of data out of order for which one may stand, as in Linux since 4.18: after three at once, others wait for a third
+        /// of the RTT, at most 1 ms; needs sack. 0: each goes out.
+        pub compressed_acks: u32 = 44,
         /// Limit on the data of a connection that waits below TCP, in the queue of its own host (TSQ): a duration at
         /// the rate of window and RTT or of the congestion control, but at least two segments and at most 4 MiB; "on":
         /// 8 ms (1/128 s), as in Linux for Wi-Fi interfaces; "off": all that the window allows. With the queue

@@ -11,7 +11,9 @@
 //!   that is pushed or not full, which ends a burst, or where the window offered is nearly used up.
 //!
 //! ACKs that answer data out of order each go out on their own, since the sender counts them; those in order
-//! may be merged, or ride on data, if the device is slow.
+//! may be merged, or ride on data, if the device is slow. With `compressed_acks` one stands for several, as in Linux since 4.18
+//! (`net.ipv4.tcp_comp_sack_nr`, `_delay_ns` and `_rtt_percent` of its ip-sysctl documentation): after three with the same
+//! acknowledgement number, which let the sender repeat, others wait for a third of the RTT, at most 1 ms, or for any ACK.
 
 use lasthop_units::{Duration, Time};
 
@@ -40,6 +42,42 @@ enum Policy {
     Skip(Skip, u64),
 }
 
+/// ACKs of data out of order between two holes filled.
+const AT_ONCE: u32 = 3;
+const LONGEST: Duration = Duration::from_millis(1);
+/// Of the smoothed RTT, since Linux 6.19.
+const PERCENT: u64 = 33;
+
+/// ACKs of data out of order of which one stands for several.
+#[derive(Clone, Copy, Debug, Default)]
+struct Compression {
+    /// the most for which one stands; 0: none is held
+    most: u32,
+    /// RCV.NXT at the last of them
+    nxt: u64,
+    /// went out at once since it moved
+    sent: u32,
+    held: u32,
+    until: Option<Time>,
+}
+
+impl Compression {
+    /// Returns whether an ACK is held at `now`, when everything before `nxt` has come.
+    fn holds(&mut self, now: Time, nxt: u64, srtt: Option<Duration>) -> bool {
+        if self.nxt != nxt {
+            (self.nxt, self.sent) = (nxt, 0);
+        }
+        let Some(srtt) = srtt.filter(|_| self.sent >= AT_ONCE && self.held < self.most) else {
+            self.sent = self.sent.saturating_add(1);
+            return false;
+        };
+        self.held += 1;
+        let wait = LONGEST.min(srtt.saturating_mul(PERCENT) / 100);
+        self.until.get_or_insert(now + wait);
+        true
+    }
+}
+
 /// Decides when ACKs go out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSchedule {
@@ -49,6 +87,7 @@ pub(crate) struct AckSchedule {
     quick: u32,
     /// pure ACKs owed, one for each segment out of order or without news
     duplicates: u32,
+    compression: Compression,
     soon: bool,
     /// in order and not yet acknowledged
     pending_bytes: u32,
@@ -71,6 +110,7 @@ impl AckSchedule {
             timeout: config.delayed_ack_timeout,
             quick: config.quick_acks,
             duplicates: 0,
+            compression: Compression::default(),
             soon: false,
             pending_bytes: 0,
             pending_segments: 0,
@@ -84,11 +124,16 @@ impl AckSchedule {
             AckSchedule { duplicates: 1.., .. } => Owed::Pure,
             AckSchedule { soon: true, .. } => Owed::Soon,
             AckSchedule { withheld_until: Some(_), .. } => Owed::Withheld,
+            AckSchedule { compression: Compression { until: Some(_), .. }, .. } => Owed::Withheld,
             _ => Owed::Nothing,
         }
     }
     pub fn withheld_until(&self) -> Option<Time> {
-        self.withheld_until
+        [self.withheld_until, self.compression.until].into_iter().flatten().min()
+    }
+    /// Lets an ACK stand for up to `most` of data out of order: the peer reads SACK.
+    pub fn compress(&mut self, most: u32) {
+        self.compression.most = most;
     }
     /// True if no policy has to decide.
     pub fn acknowledges_each(&self) -> bool {
@@ -118,8 +163,12 @@ impl AckSchedule {
         }
     }
 
-    pub fn on_out_of_order(&mut self) {
-        self.duplicates += 1;
+    /// Takes note of data out of order; everything before `nxt` has come.
+    pub fn on_out_of_order(&mut self, now: Time, nxt: u64, pace: &Pace) {
+        let is_quick = || matches!(&self.policy, Policy::Adaptive(adaptive) if adaptive.is_quick());
+        if self.compression.most == 0 || is_quick() || !self.compression.holds(now, nxt, pace.srtt) {
+            self.duplicates += 1;
+        }
     }
     /// Takes note of data without news: the peer has missed ACKs, or sends beyond the `window` offered.
     pub fn on_nothing_new(&mut self, window: u64) {
@@ -161,8 +210,12 @@ impl AckSchedule {
             adaptive.hasten();
         }
     }
-    pub fn on_timeout(&mut self, rto: Duration) {
-        if self.withheld_until.take().is_some() {
+    pub fn on_timeout(&mut self, now: Time, rto: Duration) {
+        if self.compression.until.is_some_and(|until| until <= now) {
+            (self.compression.held, self.compression.until) = (0, None);
+            self.duplicates += 1;
+        }
+        if self.withheld_until.take_if(|until| *until <= now).is_some() {
             self.soon = true;
             if let Policy::Adaptive(adaptive) = &mut self.policy {
                 adaptive.on_timeout(rto);
@@ -236,6 +289,7 @@ impl AckSchedule {
             adaptive.on_ack_sent(self.pending_segments > 0 || self.duplicates > 0);
         }
         self.duplicates = self.duplicates.saturating_sub(u32::from(is_pure));
+        (self.compression.held, self.compression.until) = (0, None);
         self.soon = false;
         self.pending_bytes = 0;
         self.pending_segments = 0;
@@ -284,14 +338,48 @@ mod tests {
     #[test]
     fn each_segment_out_of_order_has_an_ack_of_its_own() {
         let mut schedule = schedule(AckPolicy::EverySegment, 0);
-        schedule.on_out_of_order();
-        schedule.on_out_of_order();
+        let arrives =
+            |schedule: &mut AckSchedule| schedule.on_out_of_order(Time::ZERO, 1, &data(Time::ZERO, 1000).pace);
+        arrives(&mut schedule);
+        arrives(&mut schedule);
         schedule.on_ack_sent(true);
         assert_eq!(schedule.owed(), Owed::Pure);
         schedule.on_ack_sent(false);
         assert_eq!(schedule.owed(), Owed::Pure, "data does not settle it");
         schedule.on_ack_sent(true);
         assert_eq!(schedule.owed(), Owed::Nothing);
+    }
+
+    /// By the documentation of Linux: three at once, the next 44 or a millisecond's worth in one.
+    #[test]
+    fn one_ack_stands_for_those_of_data_out_of_order_that_come_soon_after() {
+        let pace = data(Time::ZERO, 1000).pace;
+        let at = |us: u64| Time::ZERO + Duration::from_micros(us);
+        let acks = |most: u32, gap_us: u64| {
+            let mut schedule = schedule(AckPolicy::EverySegment, 0);
+            schedule.compress(most);
+            let mut sent = 0;
+            for number in 0..100_u64 {
+                let now = at(number * gap_us);
+                if schedule.withheld_until().is_some_and(|until| until <= now) {
+                    schedule.on_timeout(now, pace.rto);
+                }
+                while schedule.owed() == Owed::Pure {
+                    schedule.on_ack_sent(true);
+                    sent += 1;
+                }
+                schedule.on_out_of_order(now, 1, &pace);
+                while schedule.owed() == Owed::Pure {
+                    schedule.on_ack_sent(true);
+                    sent += 1;
+                }
+            }
+            sent
+        };
+        // Of 97 every 45th is one too many to be held, at no time at all; of a gap of 100 us, eleven a wait; of 2 ms, each for itself.
+        assert_eq!([acks(0, 0), acks(44, 0)], [100, 3 + 2]);
+        assert_eq!(acks(44, 100), 3 + 96 / 10);
+        assert_eq!(acks(44, 2_000), 3 + 96);
     }
 
     /// Segments that each ACK covers, of `count` segments in order.

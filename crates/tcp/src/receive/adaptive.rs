@@ -5,7 +5,7 @@
 //!
 //! Source: RFC 1122 §4.2.3.2, RFC 5681 §4.2; the numbers as observed on Linux 6.18 over a TUN device: times of ACKs,
 //! and `tcpi_ato` and `tcpi_rcv_mss` of TCP_INFO.
-//! Leaves out: compression of the ACKs of data out of order, and merging of segments on arrival (GRO).
+//! Leaves out: merging of segments on arrival (GRO).
 
 use lasthop_units::{Duration, Time};
 
@@ -186,12 +186,17 @@ impl Adaptive {
         self.budget.left = self.budget.left.max(1);
     }
 
+    /// True while ACKs go out at once.
+    pub fn is_quick(&self) -> bool {
+        self.budget.left > 0 && !self.delay.is_conversation
+    }
+
     /// Takes note of data in order; `unacknowledged` bytes are not acknowledged, these included. True if an ACK is
     /// due now.
     pub fn on_data(&mut self, arrival: &Arrival, unacknowledged: u32) -> bool {
         self.ends |= self.estimate.on_segment(arrival.length, arrival.push);
         self.follow(arrival);
-        let is_quick = self.budget.left > 0 && !self.delay.is_conversation;
+        let is_quick = self.is_quick();
         let fills_a_segment = unacknowledged > self.estimate.full && (arrival.edge_moves || arrival.all_read);
         is_quick || fills_a_segment || (arrival.all_read && self.is_pushed())
     }

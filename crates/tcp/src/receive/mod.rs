@@ -344,7 +344,7 @@ impl Receiver {
             return self.refuse_text(text.start, text.end() + fin_here);
         }
         if text.start > nxt {
-            self.take_out_of_order(text, end, counters);
+            self.take_out_of_order(now, text, end, counters);
         } else {
             self.take_in_order(now, end, text);
         }
@@ -379,7 +379,7 @@ impl Receiver {
         }
     }
 
-    fn take_out_of_order(&mut self, text: &Text, end: u64, counters: &mut Counters) {
+    fn take_out_of_order(&mut self, now: Time, text: &Text, end: u64, counters: &mut Counters) {
         self.note_marks(text);
         let held = self.reassembly.hold(text.start, end);
         counters.segments_out_of_order += u64::from(held.is_new && text.length > 0);
@@ -387,7 +387,7 @@ impl Receiver {
         if let Some(twice) = held.duplicate {
             self.note_duplicate(twice.start, twice.end);
         }
-        self.schedule.on_out_of_order();
+        self.schedule.on_out_of_order(now, self.reassembly.next(), &text.pace);
         if held.is_new && text.length > 0 {
             self.hold_memory(text);
         }
@@ -533,8 +533,12 @@ impl Receiver {
     pub fn withheld_until(&self) -> Option<Time> {
         self.schedule.withheld_until()
     }
-    pub fn on_delayed_ack_timeout(&mut self, rto: Duration) {
-        self.schedule.on_timeout(rto);
+    pub fn on_delayed_ack_timeout(&mut self, now: Time, rto: Duration) {
+        self.schedule.on_timeout(now, rto);
+    }
+    /// Lets one ACK stand for up to `most` of data out of order.
+    pub fn compress_acks(&mut self, most: u32) {
+        self.schedule.compress(most);
     }
     pub fn on_data_sent(&mut self, now: Time) {
         self.schedule.on_data_sent(now);
