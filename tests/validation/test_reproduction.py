@@ -25,6 +25,7 @@ CLAIMS = {
     "hoiland2017-anomaly": ("T", 7),
     "grazia2018-cotsq": ("C", 2),
     "sharon2017": ("S", 4),
+    "alethea2021": ("A", 3),
 }
 VERDICTS = ("holds", "holds in part", "does not hold", "undecided: more seeds needed", "not comparable")
 # Figures that show data, by paper; a separate panel has a letter.
@@ -37,6 +38,7 @@ FIGURES = {
     "hoiland2017-anomaly": (),
     "grazia2018-cotsq": (),
     "sharon2017": ("goodput",),
+    "alethea2021": ("tcp",),
 }
 PAPERS = tuple(CLAIMS) if os.environ.get("LASTHOP_ALL") else ("gopal2005", "heusse2003")
 
