@@ -190,6 +190,9 @@ impl<B: Send + 'static> Medium<B> {
         reception: Option<Reception>,
         env: &mut E,
     ) {
+        if ppdu.of_several && (E::READS_STEPS || E::READS_DETAILS) {
+            self.keep_nulls(ppdu);
+        }
         if E::READS_DETAILS && ppdu.of_several {
             self.keep_ends_of_parts(ppdu);
         }

@@ -98,6 +98,8 @@ pub struct Medium<B> {
     pub(crate) overheard: Vec<u32>,
     /// Ends of the parts of a PPDU of several users, for recordings and captures.
     pub(crate) part_ends: Vec<(u32, Option<lasthop_observe::End>)>,
+    /// QoS Nulls of a PPDU that were sent and heard, for accounts.
+    pub(crate) nulls: Option<(u32, u32)>,
     pub(crate) present: Present,
 }
 
@@ -625,6 +627,7 @@ impl<B: Send + 'static> Setup<B> {
             users,
             overheard: Vec::new(),
             part_ends: Vec::new(),
+            nulls: None,
             present: Present::default(),
         }
     }

@@ -74,7 +74,7 @@ impl<B: Send + 'static> Medium<B> {
     fn tell_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, overlaps_missed: bool, env: &mut E) {
         let node = ppdu.from();
         let Ppdu { initiator, airtime, .. } = *ppdu;
-        let payload = payload_of(ppdu.kind);
+        let payload = if self.brings_no_data(ppdu) { Payload::Control } else { payload_of(ppdu.kind) };
         let (at_best, padding) = match payload {
             Payload::Packets if ppdu.of_several => self.several_at_best(at, ppdu),
             Payload::Packets => (self.airtime_at_best(at, ppdu), Duration::ZERO),
@@ -105,6 +105,12 @@ impl<B: Send + 'static> Medium<B> {
                 tell(env, at, Step::Noticed { initiator, first: NodeId(first as u32), nodes });
             }
         }
+    }
+
+    /// Whether all parts of a PPDU of several users are QoS Nulls or BlockAckReqs.
+    fn brings_no_data(&self, ppdu: &Ppdu) -> bool {
+        let is_empty = |of: &User| of.psdu.lengths.is_empty();
+        ppdu.of_several && ppdu.kind == PpduKind::Ampdu && self.exchanges[ppdu.exchange].users().all(is_empty)
     }
 
     /// Reports the flows of an exchange.
@@ -239,6 +245,9 @@ impl<B: Send + 'static> Medium<B> {
                 decoded += of.decoded.iter().filter(|d| **d).count() as u32;
                 lost_to = lost_to.or(of.lost_to);
             }
+            if let Some(nulls) = self.nulls.take() {
+                (mpdus, decoded) = nulls;
+            }
             (mpdus, decoded, lost_to.filter(|_| decoded > 0).map(Reception::outcome))
         } else {
             (1, u32::from(reception == Reception::Decoded), None)
@@ -254,6 +263,15 @@ impl<B: Send + 'static> Medium<B> {
                 (0, end) => env.detail(now, Detail::PpduEnds(end)),
                 (part, end) => env.detail(now, Detail::PartEnds { part, end }),
             }
+        }
+    }
+
+    /// Keeps how many QoS Nulls of a PPDU were sent and heard, before the exchange goes on: they are no MPDUs of a sender.
+    #[inline(never)]
+    pub(crate) fn keep_nulls(&mut self, ppdu: &Ppdu) {
+        if self.brings_no_data(ppdu) {
+            let sent = || self.exchanges[ppdu.exchange].users().filter(|user| user.heard.is_some());
+            self.nulls = Some((sent().count() as u32, sent().filter(|user| user.has_heard()).count() as u32));
         }
     }
 

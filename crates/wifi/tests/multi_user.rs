@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cell::{Load, MediumConfig, Seen, config, fifos, phy as plain_phy, run_load};
 use lasthop_observe::detail::{Detail, PpduKind};
-use lasthop_observe::{NodeId, Outcome, Record};
+use lasthop_observe::{NodeId, Outcome, Payload, Record, Step};
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, Duration, Time};
 use lasthop_wifi::multi_user::scheduler::SchedulerKind;
@@ -321,6 +321,41 @@ fn throughput_under_mu_edca_is_the_triggered_data_over_the_cycle() {
     let sent = seen.arrived.iter().filter(|(at, _)| *at > 1_000_000_000).count();
     let found = sent as f64 * 12_000.0 / 19e6;
     assert!((found / expected - 1.0).abs() < 1e-3, "{found} Mbit/s, {expected} expected");
+}
+
+/// QoS Nulls are control frames that arrive, also where the TXOP has room for a trigger after them.
+#[test]
+fn answers_to_questions_are_heard_control_frames() {
+    for limit in [Duration::ZERO, Duration::from_micros(2528)] {
+        let asks =
+            MultiUser { holds_stations: true, uplink: true, access_request: Some(Duration::from_millis(2)), ..on() };
+        let mut config = cell(4, Some(asks));
+        config.bss[0].scheduler = SchedulerKind::default();
+        let ChannelAccess::Edca(all) = &mut config.nodes[0].access else { panic!("it has EDCA") };
+        all.iter_mut().for_each(|of| of.txop_limit = limit);
+        let timer = Duration::from_nanos(13 * 8_192_000);
+        config.bss[0].mu_edca = Some([Some(MuEdca { aifsn: 0, cw_min: 15, cw_max: 1023, timer }); 4]);
+        let seen = saturated(config, &[1, 2, 3, 4], 1000);
+        let steps: Vec<Step> = seen
+            .records
+            .iter()
+            .filter_map(|(_, record)| if let Record::Step(step) = record { Some(*step) } else { None })
+            .filter(|step| matches!(step, Step::Start(_) | Step::End(_)))
+            .collect();
+        let nulls: Vec<(u32, u32)> = steps
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [Step::Start(start), Step::End(end)]
+                    if start.node != NodeId(0) && start.of_several && start.payload == Payload::Control =>
+                {
+                    Some((end.mpdus, end.decoded))
+                }
+                _ => None,
+            })
+            .collect();
+        assert!(nulls.len() > 20, "{} questions", nulls.len());
+        assert!(nulls.iter().all(|of| *of == (4, 4)), "{limit:?}: {nulls:?}");
+    }
 }
 
 #[test]
