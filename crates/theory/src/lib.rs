@@ -1,5 +1,5 @@
 //! Closed forms to compare with the simulation: saturation throughput of the DCF, several rates in one BSS, the ceiling
-//! of one frame exchange, A-MPDUs, the same-slot probability, and square-root laws.
+//! of one frame exchange, A-MPDUs, triggered uplinks of several users, the same-slot probability, and square-root laws.
 //!
 //! Everything here is a pure function of durations, sizes and counts that the caller supplies; formats of
 //! PPDUs are named in `ampdu` alone, which writes their formulas again. Throughputs are in bit/s, probabilities plain numbers.
@@ -12,6 +12,7 @@ pub mod frame_times;
 pub mod multirate;
 pub mod same_slot;
 pub mod sqrt_p;
+pub mod triggered;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -1,5 +1,7 @@
 //! Closed forms for a scenario, each beside the simulated number that it predicts.
 
+mod triggered;
+
 use lasthop_observe::NodeId;
 use lasthop_tcp::AckPolicy;
 use lasthop_theory::anomaly::Cell;
@@ -57,7 +59,7 @@ pub fn theory_json(scenario: &ResolvedScenario) -> Result<String, Diagnostic> {
         return Ok(json!({ "rows": [] }).to_string());
     }
     let forms = Forms::new(scenario);
-    let rows = [forms.saturation(), forms.ceilings(), forms.anomaly(), forms.same_slot()];
+    let rows = [forms.saturation(), forms.triggered(), forms.ceilings(), forms.anomaly(), forms.same_slot()];
     let rows: Vec<Json> = rows.iter().flatten().map(Form::to_json).collect();
     Ok(json!({ "rows": rows }).to_string())
 }
@@ -278,6 +280,7 @@ impl<'a> Forms<'a> {
         let backoff = phy.slot() * u64::from(phy.cw_min()) / 2;
         let alone = self.lone_flow().is_some_and(|f| f.section.rate == Some(UdpRate::Saturated));
         let plain = limits.max_amsdu.is_none() && limits.min_start_spacing.as_nanos() == 0;
+        let alone = alone && self.scenario.bss[0].config.multi_user.is_none();
         let as_described =
             alone && plain && !self.has_txop_limit() && self.is_plain_best_effort(exchange(mpdus), mpdus);
         Some(Form {
