@@ -12,6 +12,7 @@ from contention import FALLBACK, FALLBACK_APART, HELD, NOT_HELD, TABLE, compare,
 from networks import NETWORKS
 from networks_compared import compare as compare_network
 from peers import AGGREGATED, APART, TCP, UDP, Case
+from several_users import CELLS
 
 FOLDER = Path(__file__).parents[2] / "docs" / "recorded"
 
@@ -45,7 +46,7 @@ def measure_ns3_again(python: str) -> None:
     programs = Path(__file__).parent / "ns3"
     rows = [
         subprocess.run([python, name], cwd=programs, check=True, capture_output=True, text=True).stdout
-        for name in ("rate_fallback.py", "contention.py", "wide.py")
+        for name in ("rate_fallback.py", "contention.py", "wide.py", "several_users.py")
     ]
     TABLE.write_text("cell,quantity,mean,std,seeds,seconds\n" + "".join(rows), encoding="utf-8")
 
@@ -82,6 +83,13 @@ def fallback_rows() -> Iterator[list[str]]:
         ]
 
 
+def several_users_rows() -> Iterator[list[str]]:
+    """A row for each cell with PPDUs of several users."""
+    for cell in CELLS:
+        ours, theirs = cell.measure(3), cell.theirs
+        yield [cell.name, f"{ours:.1f}", f"{theirs:.1f}", f"{100 * (ours / theirs - 1):+.1f} %"]
+
+
 def main() -> None:
     if python := os.environ.get("NS3_PYTHON"):
         measure_ns3_again(python)
@@ -92,6 +100,7 @@ def main() -> None:
     write("contention-apart", (*quantities, "note"), contention_rows(NOT_HELD, notes=True))
     write("networks", ("network", "part", "lasthop", "ns-3.44", "allowed", "note"), network_rows())
     write("rate-control", ("cell", "lasthop", "ns-3.44", "repeated, lasthop", "ns-3.44"), fallback_rows())
+    write("several-users", ("flows", "lasthop", "ns-3.44", "difference"), several_users_rows())
 
 
 if __name__ == "__main__":
