@@ -146,6 +146,8 @@ def _frame(row: Row) -> dict[str, Any]:
             "connection_id": f"{row.offset % 2**64:016x}",
         },
         "retire_connection_id": {"sequence_number": row.len},
+        # An object without the token's bytes, which a recording lacks.
+        "new_token": {"token": {}},
         "reset_stream": {"stream_id": row.stream, "error_code": row.len, "final_size": row.offset},
         "stop_sending": {"stream_id": row.stream, "error_code": row.len},
         "connection_close": {"raw_error_code": row.offset},
