@@ -12,12 +12,13 @@ import pytest
 pytest.importorskip("gymnasium")
 pytest.importorskip("pettingzoo")
 
-from lasthop import gym
+from lasthop import _core, gym
 from lasthop.cli import main as command
 from lasthop.data.confidence import estimate
 from lasthop.gym import baselines, leaderboard
 from lasthop.gym.__main__ import main
 from lasthop.gym.learner import Policy
+from lasthop.gym.policies import Observation
 from lasthop.gym.tasks import TASKS
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "gym"
@@ -269,6 +270,130 @@ def test_minstrel_through_the_rate_knobs_has_the_goodput_of_the_built_in_one(tmp
     built_in = goodput(lasthop.run(lasthop.Scenario(text, "link.toml"), seeds=SEEDS, interval_s=None))
     own = goodput(with_policy(text, tmp_path, "Minstrel", agent))
     assert overlap(own, built_in), (own, built_in)
+
+
+BUSY = """
+duration = "12 s"
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "24 Mbit/s" }
+[bss.ap]
+queue = { kind = "fifo", limit = "60 packets" }
+[[station]]
+[wired]
+delay = "20 ms"
+[tcp]
+congestion_control = "newreno"
+pacing = "PACED"
+[[flow]]
+direction = "down"
+"""
+
+
+def through_knobs(text: str, kind: str, algorithm: str, controls: list[str]) -> lasthop.Result:
+    """The runs of a scenario in which a built-in algorithm acts through knobs."""
+    agent = f'[[agent]]\npolicy = {{ kind = "{kind}", algorithm = {algorithm} }}\ncontrol = {json.dumps(controls)}\n'
+    return lasthop.run(lasthop.Scenario(text + agent, "through.toml"), seeds=SEEDS, interval_s=None)
+
+
+@pytest.mark.parametrize("algorithm", ["newreno", "cubic", "vegas", "westwood", "illinois"])
+def test_a_congestion_control_through_its_knob_has_its_own_goodput(algorithm):
+    """Over random losses, where the algorithms have 7 to 21 Mbit/s; the flow's own algorithm is NewReno."""
+    own = lasthop.run(lasthop.Scenario(PATH).set("tcp.congestion_control", algorithm), seeds=SEEDS, interval_s=None)
+    turned = goodput(through_knobs(PATH, "congestion_control", f'"{algorithm}"', ["window:sta.down"]))
+    assert overlap(turned, goodput(own)), (turned, goodput(own))
+
+
+def test_bbr_through_window_and_pacing_has_most_of_its_own_goodput():
+    """It measures rates by the counts of decisions, between which several segments leave."""
+    text = BUSY.replace("PACED", "on")
+    own = goodput(
+        lasthop.run(lasthop.Scenario(text).set("tcp.congestion_control", "bbr"), seeds=SEEDS, interval_s=None)
+    )
+    turned = goodput(through_knobs(text, "congestion_control", '"bbr"', ["window:sta.down", "pacing:sta.down"]))
+    assert turned.ci95_low / own.ci95_high > 0.9 and turned.ci95_high / own.ci95_low < 1, (turned, own)
+
+
+@pytest.mark.parametrize(
+    ("standard", "algorithm"),
+    [
+        ("802.11a", '"minstrel"'),
+        ("802.11a", '"arf"'),
+        ("802.11n", '{ kind = "minstrel_ht", fallback_rts = false }'),
+        ("802.11n", '"thompson_sampling"'),
+    ],
+)
+def test_a_rate_control_through_its_knobs_has_its_own_goodput_to_the_bit(standard, algorithm):
+    """From the start, so that both learn from the same frames; with one A-MPDU in a TXOP, as the rates of the next are chosen before a decision."""
+    text = LINK.replace("DISTANCE", "45").replace("802.11a", standard).replace('"20 s"', '"5 s"\nwarmup = "0 s"')
+    knobs = baselines.BuiltIn.arguments("rate_control", "sta->ap")["control"]
+    if standard == "802.11n":
+        text = text.replace("[bss]", '[bss]\nguard_interval = "long"\nspatial_streams = 1')
+        text += '[[change]]\nat = "0 s"\nset = { "edca.txop_limit:sta" = "0 us" }\n'
+        knobs.append("aggregation.max_mpdus:sta")
+    own = lasthop.run(lasthop.Scenario(text.replace('"minstrel"', algorithm)), seeds=SEEDS, interval_s=None)
+    turned = through_knobs(text.replace('"minstrel"', '"ideal"'), "rate_control", algorithm, knobs)
+    assert turned.flows["goodput_bps"].tolist() == own.flows["goodput_bps"].tolist()
+    other = lasthop.run(lasthop.Scenario(text.replace('"minstrel"', '"ideal"')), seeds=SEEDS, interval_s=None)
+    assert other.flows["goodput_bps"].tolist() != own.flows["goodput_bps"].tolist()
+
+
+def test_an_episode_with_a_built_in_algorithm_is_the_run_of_its_agent(tmp_path):
+    text = PATH.replace("20 s", "2 s")
+    env = gym.make(lasthop.Scenario(text), **baselines.BuiltIn.arguments("congestion_control", "sta.down"))
+    seen, info = env.reset(seed=3)
+    policy, is_over = baselines.BuiltIn(env.setup, "congestion_control", "cubic", seed=3), False
+    while not is_over:
+        observation = Observation(info["time_s"], [*map(float, seen)], env.absent())
+        seen, _, _, is_over, info = env.step(policy.act(observation))
+    agent = '[[agent]]\npolicy = { kind = "congestion_control", algorithm = "cubic" }\ncontrol = ["window:sta.down"]\n'
+    assert runs(env.finish()) == runs(lasthop.run(lasthop.Scenario(text + agent), seeds=[3], interval_s=None))
+
+
+def test_every_algorithm_acts_through_knobs_or_has_its_reason():
+    paced = lasthop.Scenario(BUSY.replace("PACED", "on"))
+    asked = {
+        "congestion_control": (paced, baselines.BuiltIn.arguments("congestion_control", "sta.down", paced=True)),
+        "rate_control": (
+            lasthop.Scenario(LINK.replace("DISTANCE", "20")),
+            baselines.BuiltIn.arguments("rate_control", "sta->ap"),
+        ),
+    }
+    # Code, a file, and the controllers of the QUIC stack.
+    others = {"python", "c", "bpf", "trace", "quinn_cubic", "quinn_newreno"}
+    reasons = {}
+    for kind, (scenario, arguments) in asked.items():
+        setup = gym.Setup(scenario, **arguments)
+        for name in {row["name"] for row in json.loads(_core.list_json(kind))} - others:
+            try:
+                baselines.BuiltIn(setup, kind, name)
+            except lasthop.ScenarioError as error:
+                reasons[name] = str(error)
+    assert set(reasons) == {"dctcp", "prague", "cara", "rraa"}
+    assert all("no quantity of a flow counts" in reasons[name] for name in ("dctcp", "prague")), reasons
+    assert all("no knob of a link" in reasons[name] for name in ("cara", "rraa")), reasons
+
+
+@pytest.mark.parametrize(
+    ("agent", "part"),
+    [
+        ('policy = "congestion_control"\ncontrol = ["edca.cw_min:ap"]', 'write control = ["window:FLOW"]'),
+        ('policy = { kind = "congestion_control", algorithm = "bbr" }\ncontrol = ["window:sta.down"]', "bbr paces"),
+        (
+            'policy = "congestion_control"\ncontrol = ["window:sta.down"]\nobserve = ["medium.idle_fraction"]',
+            "sees too little",
+        ),
+        (
+            'policy = { kind = "congestion_control", algorithm = "cubicc" }\ncontrol = ["window:sta.down"]',
+            'did you mean "cubic"',
+        ),
+        ('policy = "rate_control"\ncontrol = ["rate:ap->sta"]', "it sets attempts too"),
+    ],
+)
+def test_a_built_in_algorithm_that_does_not_fit_its_agent_is_refused_with_the_remedy(agent, part):
+    with pytest.raises(lasthop.ScenarioError, match=r"agent\[0\]\.policy") as error:
+        lasthop.Scenario(BUSY.replace("PACED", "on") + f"[[agent]]\n{agent}\n").resolve()
+    assert part in str(error.value)
 
 
 def aarf(text: str, tmp_path: Path, rates: tuple[float, ...], causes: bool) -> lasthop.Result:

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lasthop_scenario as engine;
+use lasthop_units::Time;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -55,6 +56,43 @@ impl Task {
     /// The greatest possible value of each, where there is one.
     fn bounds(&self) -> Vec<Option<f64>> {
         self.0.bounds()
+    }
+}
+
+/// A built-in algorithm as the policy of a task's agent, in one episode.
+#[pyclass(frozen, module = "lasthop._core")]
+pub(crate) struct BuiltIn(Mutex<Box<dyn engine::Policy>>, usize);
+
+#[pymethods]
+impl BuiltIn {
+    /// `kind`: "congestion_control" or "rate_control"; `algorithm`: one of that kind in place of the scenario's. Raises
+    /// `ScenarioError` for an unknown one, and for one that the agent's knobs or observations do not fit.
+    #[new]
+    #[pyo3(signature = (task, kind, algorithm, seed))]
+    fn new(task: &Task, kind: &str, algorithm: Option<&str>, seed: u64) -> PyResult<Self> {
+        let policy = task.0.policy(kind, algorithm, seed).map_err(scenario_error)?;
+        Ok(BuiltIn(Mutex::new(policy), task.0.controls().len()))
+    }
+
+    /// The event after which policies of this kind decide, and the names of the quantities that they need of their flow or link.
+    #[staticmethod]
+    fn needs(kind: &str) -> PyResult<(&'static str, Vec<&'static str>)> {
+        let kinds = engine::PolicyKind::all();
+        let needs = kinds.iter().find(|one| one.name() == kind).and_then(engine::PolicyKind::needs);
+        needs.map(|(event, names)| (event, names.to_vec())).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "{kind}: not a kind of built-in algorithm: congestion_control or rate_control"
+            ))
+        })
+    }
+
+    /// The values of the controls after an observation, in their units; NaN for one that is not turned.
+    fn act(&self, now_ns: u64, values: Vec<f64>, absent: Vec<bool>) -> PyResult<Vec<f64>> {
+        let mut policy = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turned = vec![f64::NAN; self.1];
+        let now = Time::from_nanos(now_ns);
+        policy.act(&engine::Observed { now, values: &values, absent: &absent }, &mut turned);
+        raise_if_kept().map(|()| turned)
     }
 }
 

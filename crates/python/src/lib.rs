@@ -116,6 +116,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<simulation::AccountSoFar>()?;
     module.add_class::<gym::Task>()?;
+    module.add_class::<gym::BuiltIn>()?;
     module.add_class::<gym::World>()?;
     module.add_class::<gym::Worlds>()?;
     module.add_function(wrap_pyfunction!(gym::linear_values, module)?)?;

@@ -38,7 +38,7 @@ impl Agents {
         let warm = Time::ZERO + scenario.description.warmup;
         let agent = |spec: &AgentSpec| Agent {
             plan: Arc::clone(&spec.plan),
-            policy: spec.policy(seed).expect("a policy was made when it was loaded"),
+            policy: scenario.policy_of(&spec.plan, &spec.policy, seed).expect("a policy was made when it was loaded"),
             path: spec.path.clone(),
             seen: Seen::of(&spec.plan),
             next: warm,

@@ -1,20 +1,69 @@
-"""Built-in algorithms as policies through knobs, written from their sources: what an agent with these knobs can do at least.
+"""Built-in algorithms as policies through knobs: what an agent with these knobs can do at least.
 
-`NewReno` sets the window of a flow after each ACK, `Aarf` the rate of a link and `Minstrel` its retry chain after each attempt. They are
-policies of `[[agent]]` and of environments alike; tests hold their goodput to the built-in algorithms' intervals. `Aarf` may see why an attempt
-was lost, which no radio knows.
+`BuiltIn` runs an algorithm of lasthop on what an agent sees: any congestion control without need of marks sets the window of a flow after
+each ACK, any rate control without RTS of its own the retry chain of a link after each attempt. In a scenario it is
+`policy = { kind = "congestion_control", algorithm = "cubic" }`, or `"rate_control"`.
+
+`NewReno`, `Aarf` and `Minstrel` are written from their sources, to read and to extend. They are policies of `[[agent]]` and of environments alike;
+tests hold the goodput of all these to the built-in algorithms' intervals. `Aarf` may see why an attempt was lost, which no radio knows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from ..study.code.policy import Policy
 
 if TYPE_CHECKING:
     from .._core import AgentContext, Observation
+    from .setup import Setup
+
+#: Of each kind of algorithm the knobs of its flow or link.
+KNOBS = {
+    "congestion_control": ("window", "pacing"),
+    "rate_control": tuple(
+        f"rate{entry}{part}" for entry in ("", ".fallback", ".third", ".fourth") for part in ("", ".tries")
+    ),
+}
+
+
+class BuiltIn:
+    """An algorithm of lasthop as the policy of an environment's agent, in one episode.
+
+    `kind` is "congestion_control" or "rate_control", and `algorithm` one of them; by default the scenario's own. Raises `ScenarioError`
+    with the reason for an algorithm that cannot act by these knobs and quantities.
+
+    >>> env = gym.make(scenario, **BuiltIn.arguments("congestion_control", "sta.down"))
+    >>> policy = BuiltIn(env.setup, "congestion_control", "cubic", seed=3)
+    """
+
+    def __init__(self, setup: Setup, kind: str, algorithm: str | None = None, seed: int = 0) -> None:
+        self._core = _core.BuiltIn(setup.core, kind, algorithm, seed)
+
+    @staticmethod
+    def arguments(kind: str, target: str, *, paced: bool = False) -> dict[str, Any]:
+        """The arguments of `gym.make` for the agent of a flow, or of a link such as "sta->ap": its knobs, its quantities, its decisions.
+
+        `paced`: it sets the pacing of the flow too, as BBR does.
+        """
+        event, quantities = _core.BuiltIn.needs(kind)
+        table = "flows" if kind == "congestion_control" else "links"
+        entity = target.replace("->", ".")
+        knobs = KNOBS[kind] if paced or kind == "rate_control" else KNOBS[kind][:1]
+        return {
+            "control": [f"{knob}:{target}" for knob in knobs],
+            "observe": [f"{table}.{entity}.{name}" for name in quantities],
+            "at": f"{event}:{target}",
+        }
+
+    def act(self, observation: Observation) -> list[float] | None:
+        """The values of the controls, NaN for one that is not turned; None if none is."""
+        values = self._core.act(round(observation.now_s * 1e9), observation.values, observation.absent)
+        return None if all(map(math.isnan, values)) else values
 
 
 class NewReno(Policy):

@@ -8,15 +8,18 @@ use crate::policy::{PolicyKind, none};
 params! {
     /// A policy that turns knobs while the simulation runs.
     pub(crate) struct AgentSection {
-        /// The policy: { kind = "linear", file = "cw.json" }, { kind = "onnx", file = "cw.onnx" }, or a class of your own.
+        /// The policy: { kind = "linear", file = "cw.json" }, { kind = "onnx", file = "cw.onnx" }, a class of your own, or a built-in
+        /// algorithm, { kind = "congestion_control", algorithm = "cubic" }.
         pub policy: PolicyKind = PolicyKind::None(none::Params::default()),
         /// Knobs that it sets at each decision, by name or pattern; `lasthop list knob` has all of them.
         pub control: Vec<Word> = Vec::new(),
-        /// Quantities that it sees, each since its last decision; `lasthop list quantity` has all of them.
+        /// Quantities that it sees, each since its last decision; `lasthop list quantity` has all of them. A built-in algorithm sees the
+        /// quantities that it needs of its flow or link, if there are no others.
         pub observe: Vec<Word> = Vec::new(),
         /// Time between two decisions, from the end of the warm-up on; default: "10 ms".
         pub every: Option<Duration> = None,
-        /// Decides after events in place of intervals: "ack:FLOW", "attempt:SENDER->RECEIVER" or "txop:AP".
+        /// Decides after events in place of intervals: "ack:FLOW", "attempt:SENDER->RECEIVER" or "txop:AP"; default of a built-in
+        /// algorithm: the event from which it learns.
         pub at: Option<Word> = None,
     }
     check |this, path| {

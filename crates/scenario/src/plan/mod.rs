@@ -11,7 +11,7 @@ use lasthop_observe::{Awaited, Definition, Recent};
 use lasthop_units::{Duration, Time};
 
 use crate::knob::{Handle, Knob};
-use crate::policy::{Policy, PolicyContext, PolicyKind};
+use crate::policy::PolicyKind;
 pub(crate) use reward::Expression;
 
 /// A quantity of an entity.
@@ -144,16 +144,4 @@ pub(crate) struct AgentSpec {
     pub policy: PolicyKind,
     /// its place, such as `agent[0]`
     pub path: String,
-}
-
-impl AgentSpec {
-    /// Its policy for a run.
-    ///
-    /// # Errors
-    /// A policy that does not fit: a sentence without a place.
-    pub(crate) fn policy(&self, seed: u64) -> Result<Box<dyn Policy>, String> {
-        let controls = self.plan.controls.iter().map(|one| (one.name.clone(), one.least, one.most));
-        let quantities = self.plan.seen_names().to_vec();
-        self.policy.build(&PolicyContext { quantities, controls: controls.collect(), seed })
-    }
 }

@@ -12,6 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::glob;
 use crate::knob::Place;
 use crate::plan::{AgentSpec, Control, Decision, Expression, Plan, Read};
+use crate::policy::PolicyKind;
 
 impl ResolvedScenario {
     /// The plan of an agent that turns the knobs `control`, sees the quantities `observe` and receives `rewards` at each decision;
@@ -54,19 +55,36 @@ impl ResolvedScenario {
         let agent = |(index, section): (usize, &crate::description::AgentSection)| {
             let path = format!("agent[{index}]");
             let names = |of: &[Word]| of.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+            let control = names(&section.control);
+            let (usual, own) = self.usual(&section.policy, &control).unzip();
             let decide = match (&section.every, &section.at) {
                 (Some(every), _) => every.to_string(),
                 (None, Some(at)) => at.to_string(),
-                (None, None) => "10 ms".into(),
+                (None, None) => own.unwrap_or_else(|| "10 ms".into()),
             };
-            let plan = self.plan(&names(&section.control), &names(&section.observe), &[], &decide);
+            let observe = usual.filter(|_| section.observe.is_empty()).unwrap_or_else(|| names(&section.observe));
+            let plan = self.plan(&control, &observe, &[], &decide);
             let key = |name: &str| {
                 if name == "decide" { if section.at.is_some() { "at" } else { "every" } } else { name }.to_string()
             };
             let plan = plan.map_err(|(name, fault)| ParamError::new(format!("{path}.{}", key(name)), fault))?;
+            if section.policy.needs().is_some() {
+                let made = self.policy_of(&plan, &section.policy, 0);
+                made.map_err(|why| ParamError::new(format!("{path}.policy"), Kind::Code(why)))?;
+            }
             Ok(AgentSpec { plan: Arc::new(plan), policy: section.policy.clone(), path })
         };
         self.description.agent.0.iter().enumerate().map(agent).collect()
+    }
+
+    /// The quantities that a policy needs of the flow or link whose knob it turns, and the event after which it decides, if it says so.
+    fn usual(&self, policy: &PolicyKind, control: &[String]) -> Option<(Vec<String>, String)> {
+        let (event, quantities) = policy.needs()?;
+        let (knob, scope) = if event == "ack" { ("window:", Scope::Flow) } else { ("rate:", Scope::Link) };
+        let target = control.iter().find_map(|name| name.strip_prefix(knob))?;
+        let entity = target.replacen("->", ".", 1);
+        let path = |quantity: &&str| format!("{}.{entity}.{quantity}", scope.table());
+        Some((quantities.iter().map(path).collect(), format!("{event}:{target}")))
     }
 
     /// Makes each policy once, so that one that does not fit its agent is found before a run.
@@ -74,7 +92,7 @@ impl ResolvedScenario {
     /// # Errors
     /// The place of a policy that does not fit, and why.
     pub(super) fn try_policies(&self) -> Result<(), String> {
-        self.agents.iter().try_for_each(|agent| agent.policy(0).map(drop))
+        self.agents.iter().try_for_each(|agent| self.policy_of(&agent.plan, &agent.policy, 0).map(drop))
     }
 
     /// A warning for each agent with quantities that the nodes with its knobs could not know.

@@ -1,6 +1,6 @@
 //! A scenario checked as a whole.
 //!
-//! `agents`: policies and their quantities. `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
+//! `agents`: policies and their quantities; `built_in`: the algorithms that some run. `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
 //! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders,
 //! receivers and loads; `simulated`: programs as flows of a simulation, `programs`: messages about them. `space`:
 //! places, paths and walls; `knobs`: settings that change during a run, `turned` and `moves`: powers and channels among them; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
@@ -9,6 +9,7 @@
 
 mod agents;
 mod bss;
+mod built_in;
 mod cautions;
 mod code;
 mod defaults;

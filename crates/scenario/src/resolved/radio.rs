@@ -9,7 +9,7 @@ use lasthop_units::{Bytes, Dbm, Time};
 use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
 use lasthop_wifi::phy::fading::Antenna;
 use lasthop_wifi::phy::{Mode, ModeId, Phy};
-use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, ideal};
+use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, RateControlKind, ideal};
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement, TxopProtection};
 
 use super::ResolvedScenario;
@@ -42,12 +42,27 @@ impl ResolvedScenario {
     pub(crate) fn rate_controls(&self, run_seed: u64) -> Result<Vec<Box<dyn RateControl>>, ParamError> {
         let space = self.space_of_run(run_seed);
         let build = |(index, link): (usize, &LinkRateControl)| {
-            let (tx, rx) = self.ends(index);
-            let ends = format!("{} {}", self.nodes[tx].name, self.nodes[rx].name);
-            let seed = Stream::named(run_seed, "rate_control", &ends).bits();
-            link.kind.build(&self.peer(&space, index, seed), &link.path)
+            link.kind.build(&self.peer(&space, index, self.rate_seed(index, run_seed)), &link.path)
         };
         self.links.iter().enumerate().map(build).collect()
+    }
+
+    /// A fresh rate control of this kind for one link.
+    pub(super) fn rate_control(
+        &self,
+        link: usize,
+        kind: &RateControlKind,
+        run_seed: u64,
+    ) -> Result<Box<dyn RateControl>, ParamError> {
+        let space = self.space_of_run(run_seed);
+        kind.build(&self.peer(&space, link, self.rate_seed(link, run_seed)), &self.links[link].path)
+    }
+
+    /// The seed of the draws of a link's rate control.
+    fn rate_seed(&self, link: usize, run_seed: u64) -> u64 {
+        let (tx, rx) = self.ends(link);
+        let ends = format!("{} {}", self.nodes[tx].name, self.nodes[rx].name);
+        Stream::named(run_seed, "rate_control", &ends).bits()
     }
 
     /// For each link a rate control that knows the signal and chooses the best mode.

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use lasthop_registry::{Kind, ParamError, Parameter, Value};
+
 use crate::ResolvedScenario;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::plan::{Control, Plan};
+use crate::policy::{Policy, PolicyKind};
 
 /// A scenario with the controls, the observations and the reward of an agent.
 pub struct Task {
@@ -58,6 +61,20 @@ impl Task {
     /// The number of its rewards.
     pub fn rewards(&self) -> usize {
         self.plan.rewards.len()
+    }
+
+    /// A policy of lasthop for this agent, in the run of a seed: `kind` is "congestion_control" or "rate_control", `algorithm` one of
+    /// that kind in place of the scenario's.
+    ///
+    /// # Errors
+    /// An unknown name, and a policy that does not fit.
+    pub fn policy(&self, kind: &str, algorithm: Option<&str>, seed: u64) -> Result<Box<dyn Policy>, Diagnostic> {
+        let entry = |key: &str, name: &str| (key.to_string(), Value::text(name));
+        let entries = std::iter::once(entry("kind", kind)).chain(algorithm.map(|name| entry("algorithm", name)));
+        let nowhere = |error: ParamError| Diagnostic::new(Origin::Nowhere, error.path, *error.fault);
+        let policy = PolicyKind::parse(&Value::Table(entries.collect()), "policy").map_err(nowhere)?;
+        let made = self.scenario.policy_of(&self.plan, &policy, seed);
+        made.map_err(|why| Diagnostic::new(Origin::Nowhere, "policy", Kind::Code(why)))
     }
 
     /// The greatest possible value of each of them, where it has one.
