@@ -72,18 +72,19 @@ impl Recent {
         QUANTITIES.iter().flat_map(|of| of.iter().copied()).filter(|quantity| Recent::knows(quantity))
     }
 
-    /// Computes the values since the last reading up to `now`, and starts the next window. A window of no length has no values.
+    /// Computes the values since the last reading up to `now`, and starts the next window. A window of no length has no values; its
+    /// events belong to the next one.
     pub fn read(&mut self, now: Time) {
         let covered = now.since(self.since);
         self.report.clear();
         self.series.clear();
+        self.has_come = false;
         if now > self.since {
             self.metrics.report_of(self.summaries, now, covered, &mut self.report);
             self.sampled.sample_of(self.samples, now, covered, &mut self.series);
+            self.metrics.start_of(self.summaries, now);
+            self.since = now;
         }
-        self.metrics.start_of(self.summaries, now);
-        self.since = now;
-        self.has_come = false;
     }
 
     /// The number of a quantity of an entity at the last reading; `None` if it had none.
@@ -187,8 +188,11 @@ mod tests {
         assert_eq!((recent.number(queue, 1), recent.number(queue, 0)), (Some(3.0), Some(0.0)));
         recent.read(at(15));
         assert_eq!((recent.number(goodput, 0), recent.number(queue, 1)), (Some(0.0), Some(3.0)));
+        recent.observe(at(15), Record::Delivered { flow: FlowId(0), bytes: 1250 });
         recent.read(at(15));
         assert_eq!(recent.number(goodput, 0), None, "the window has no length");
+        recent.read(at(25));
+        assert_eq!(recent.number(goodput, 0), Some(1e6), "its events are not lost");
     }
 
     #[test]
