@@ -35,6 +35,18 @@ def test_warnings_are_mistakes_where_that_is_asked(command, tmp_path) -> None:
     assert strict.returncode == 2 and lenient.stderr == strict.stderr
 
 
+def test_keys_that_a_kernels_wifi_stack_ignores_are_named(command, tmp_path) -> None:
+    file, stack = tmp_path / "a.toml", ("--set", "emulation.wifi_stack=kernel")
+    file.write_text(RIGHT.replace("[[station]]", 'rate_control = "arf"\n[[station]]'))
+    assert command("check", str(file)).stderr == ""
+    done = command("check", str(file), *stack)
+    assert done.returncode == 0 and "bss.rate_control" in done.stderr and "no effect: mac80211" in done.stderr
+    # It carries no flow of a simulation.
+    file.write_text(file.read_text() + 'traffic = "ping"\n')
+    refused = command("check", str(file), *stack)
+    assert refused.returncode == 2 and "would be simulated" in refused.stderr
+
+
 def test_code_of_a_scenario_is_not_loaded(command, tmp_path) -> None:
     file = tmp_path / "a.toml"
     (tmp_path / "mine.py").write_text("raise SystemExit('loaded')\n")

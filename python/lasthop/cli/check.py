@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from .. import _core
 from ..data.diagnostic import Diagnostic, ScenarioError
 from ..study.scenario import load
 from . import _arguments
@@ -42,8 +43,19 @@ def _check(file: str, settings: Iterable[tuple[str, str]]) -> Sequence[Diagnosti
         scenario = load(file)
         for path, value in settings:
             scenario = scenario.set(path, value)
-        return [replace(warning, file=file) for warning in scenario.resolve().warnings()]
+        resolved = scenario.resolve()
+        return [replace(warning, file=file) for warning in (*resolved.warnings(), *_of_a_kernels_stack(resolved))]
     except ScenarioError as error:
         return error.diagnostics
     except OSError as error:
         return [Diagnostic(error.strerror or str(error), kind="file", file=str(error.filename or file))]
+
+
+def _of_a_kernels_stack(resolved: _core.ResolvedScenario) -> list[Diagnostic]:
+    """The keys without effect if a kernel has the Wi-Fi stack; raises `ScenarioError` if it cannot carry the flows."""
+    emulation = json.loads(resolved.to_json()).get("emulation") or {}
+    if emulation.get("wifi_stack") != "kernel":
+        return []
+    sentences = json.loads(_core.emulation_plan_json(resolved, 1))["warnings"]
+    ours = (sentence.removeprefix("emulate: ") for sentence in sentences if "wifi_stack" in sentence)
+    return [Diagnostic(sentence, kind="no_effect", severity="warning") for sentence in ours]
