@@ -20,11 +20,13 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "kernel" / "oracle"))
 import air
 import cake
+import cells
 import links
 import pacing
 import paths
 import queues
 import tables
+import txqs
 import versions
 import wifi_tables
 import windows
@@ -99,6 +101,17 @@ OUT_LINKS = {"fading"}
 """Links of the recording whose goodput is out: a channel that changes while frames wait in the kernel's radio."""
 
 
+OUT_TXQS = {
+    "airtime, AQL": "share, delay, fast",
+    "airtime, no AQL": "share, delay, fast, delay, slow",
+    "in turn, no AQL": "delay, fast, delay, slow",
+}
+"""What is out of queues of stations: radios of the patch take frames of one station as long as they may."""
+
+OUT_CELLS: set[str] = set()
+"""Saturated cells that are out."""
+
+
 def test_random_paths_go_as_a_kernels() -> None:
     kept = recordings("paths")[-1]
     drawn = paths.drawn(kept["draw"], paths.PATHS, versions.profile_of(kept["kernel"]))
@@ -122,6 +135,34 @@ def test_rates_of_links_are_chosen_as_by_a_kernels_minstrel_ht() -> None:
         assert mean(run.goodput_bps for run in ours) == pytest.approx(goodput, rel=wifi_tables.GOODPUT), name
         mine = wifi_tables.distribution([asdict(run) for run in ours])
         assert links.overlap(wifi_tables.distribution(theirs), mine) > 0.9, name
+
+
+def test_stations_share_an_access_point_as_with_a_kernels_queues() -> None:
+    kept = recordings("txqs")[-1]["cases"]
+    assert list(kept) == list(txqs.CASES)
+    assert all(len(side) == txqs.SEEDS for sides in kept.values() for side in sides.values())
+    rows = {row.split(" | ")[0][2:]: row for row in wifi_tables.txq_rows({"cases": kept})}
+    assert {name: row.rpartition("out: ")[2].split(" |")[0] for name, row in rows.items() if "out: " in row} == OUT_TXQS
+
+
+def test_drops_in_debugfs_are_those_of_all_txqs() -> None:
+    head = "tid ac backlog-bytes backlog-packets new-flows drops marks overlimit collisions tx-bytes tx-packets flags\n"
+    rows = "0 2 168740 110 62 48 0 0 0 4567500 2986 0x0(RUN)\n1 3 0 0 0 2 0 0 0 0 0 0x0(RUN)\n"
+    assert txqs.dropped(head + rows + head + rows) == 100
+
+
+def test_saturated_cells_are_those_of_a_kernels_frames() -> None:
+    """Against the recording of a kernel, of which a second run of a seed is the first, bit for bit."""
+    kept = recordings("cells")[-1]["cells"]
+    assert list(kept) == list(cells.CELLS)
+    for name, sides in kept.items():
+        assert all(run["associated"] == cells.CELLS[name].stations for run in sides["kernel"])
+        assert sides["again"] == sides["kernel"][0]
+    assert {row.split(" | ")[0][2:] for row in wifi_tables.cell_rows({"cells": kept}) if "| out" in row} == OUT_CELLS
+    name = "10 stations, MCS 7"
+    (ours,), _ = cells.runs("ours", cells.CELLS[name], range(1, 2))
+    for key in ("goodput_bps", "collision_probability", "data_airtime"):
+        assert getattr(ours, key) == pytest.approx(mean(run[key] for run in kept[name]["kernel"]), rel=0.05), key
 
 
 def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:

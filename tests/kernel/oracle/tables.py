@@ -46,8 +46,8 @@ the download are each to agree within 5 %.
 AIR_NOTES = """
 Known differences:
 
-- **PSH**: ours was recorded before it set PSH on the last segment of each send, as kernels do, which a receiver that has read everything acknowledges at once. Where a
-  send has an odd number of segments, that is one ACK more. It would explain the rows that are out; the random paths below have it.
+- **PSH**: ours was recorded before it set PSH on the last segment of each send, as kernels do; the ACK that this draws would explain the rows that are out. The random
+  paths below have it.
 - `dctcp_marked` compares nothing: when this was recorded, only the sender had DCTCP in `lasthop emulate`, so a listener with another control did not agree to
   ECN.
 - A TUN takes all that is sent, so that neither TSQ nor a drop in the sender's own queue acts; the profile is told this too.
@@ -258,7 +258,8 @@ def write() -> None:
     put("In virtual time: queue disciplines", for_each_kernel("queues", QUEUES, queue_rows) + QUEUES_NOTES)
     put("In virtual time: CAKE", for_each_kernel("cake", CAKE, cake_rows) + CAKE_NOTES)
     put("In virtual time: random paths", for_each_kernel("paths", PATHS, path_rows) + PATHS_NOTES)
-    put(*wifi_tables.text())
+    for heading, text in wifi_tables.texts().items():
+        put(heading, text)
     put("In virtual time: the receive window", for_each_kernel("windows", WINDOWS, window_rows))
     put("In virtual time: pace", for_each_kernel("pacing", PACING, pace_rows) + PACING_NOTES)
 
