@@ -89,7 +89,7 @@ params! {
         /// Set PSH on the last segment of each send of several, as Linux does since 5.5, and not only at the end of a write:
         /// a receiver that has read everything acknowledges it at once; needs recovery linux.
         pub push_sends: bool = true,
-        /// Most ACKs of data out of order for which one may stand, as in Linux since 4.18: after three at once, others wait for a third
+        /// Most ACKs of data out of order that one may replace, as in Linux since 4.18: after three at once, others wait for a third
         /// of the RTT, at most 1 ms; needs sack. 0: each goes out.
         pub compressed_acks: u32 = 44,
         /// Limit on the data of a connection that waits below TCP, in the queue of its own host (TSQ): a duration at

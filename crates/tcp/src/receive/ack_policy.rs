@@ -11,7 +11,7 @@
 //!   that is pushed or not full, which ends a burst, or where the window offered is nearly used up.
 //!
 //! ACKs that answer data out of order each go out on their own, since the sender counts them; those in order
-//! may be merged, or ride on data, if the device is slow. With `compressed_acks` one stands for several, as in Linux since 4.18
+//! may be merged, or ride on data, if the device is slow. With `compressed_acks` one replaces several, as in Linux since 4.18
 //! (`net.ipv4.tcp_comp_sack_nr`, `_delay_ns` and `_rtt_percent` of its ip-sysctl documentation): after three with the same
 //! acknowledgement number, which let the sender repeat, others wait for a third of the RTT, at most 1 ms, or for any ACK.
 
@@ -45,13 +45,13 @@ enum Policy {
 /// ACKs of data out of order between two holes filled.
 const AT_ONCE: u32 = 3;
 const LONGEST: Duration = Duration::from_millis(1);
-/// Of the smoothed RTT, since Linux 6.19.
+/// A part of the smoothed RTT, since Linux 6.19.
 const PERCENT: u64 = 33;
 
-/// ACKs of data out of order of which one stands for several.
+/// ACKs of data out of order, several of which one replaces.
 #[derive(Clone, Copy, Debug, Default)]
 struct Compression {
-    /// the most for which one stands; 0: none is held
+    /// the most that one replaces; 0: none is held
     most: u32,
     /// RCV.NXT at the last of them
     nxt: u64,
@@ -131,7 +131,7 @@ impl AckSchedule {
     pub fn withheld_until(&self) -> Option<Time> {
         [self.withheld_until, self.compression.until].into_iter().flatten().min()
     }
-    /// Lets an ACK stand for up to `most` of data out of order: the peer reads SACK.
+    /// Lets an ACK replace up to `most` of data out of order: the peer reads SACK.
     pub fn compress(&mut self, most: u32) {
         self.compression.most = most;
     }
@@ -352,7 +352,7 @@ mod tests {
 
     /// By the documentation of Linux: three at once, the next 44 or a millisecond's worth in one.
     #[test]
-    fn one_ack_stands_for_those_of_data_out_of_order_that_come_soon_after() {
+    fn one_ack_replaces_those_of_data_out_of_order_that_come_soon_after() {
         let pace = data(Time::ZERO, 1000).pace;
         let at = |us: u64| Time::ZERO + Duration::from_micros(us);
         let acks = |most: u32, gap_us: u64| {
@@ -376,7 +376,7 @@ mod tests {
             }
             sent
         };
-        // Of 97 every 45th is one too many to be held, at no time at all; of a gap of 100 us, eleven a wait; of 2 ms, each for itself.
+        // At one moment every 45th of 97 is one too many to be held; 100 us apart, one replaces ten; 2 ms apart, each goes out.
         assert_eq!([acks(0, 0), acks(44, 0)], [100, 3 + 2]);
         assert_eq!(acks(44, 100), 3 + 96 / 10);
         assert_eq!(acks(44, 2_000), 3 + 96);

@@ -536,7 +536,7 @@ impl Receiver {
     pub fn on_delayed_ack_timeout(&mut self, now: Time, rto: Duration) {
         self.schedule.on_timeout(now, rto);
     }
-    /// Lets one ACK stand for up to `most` of data out of order.
+    /// Lets one ACK replace up to `most` of data out of order.
     pub fn compress_acks(&mut self, most: u32) {
         self.schedule.compress(most);
     }
