@@ -14,8 +14,9 @@ use lasthop_units::Duration;
 const RTT: Duration = Duration::from_millis(100);
 
 fn with(congestion_control: Algorithm) -> Config {
-    // Segments leave one by one: short bursts, held back for the next ACK, would form queues themselves.
-    Config { congestion_control, ack: AckPolicy::EverySegment, tso_deferral: false, ..Profile::Linux.config() }
+    // Segments leave one by one: short bursts, held back for the next ACK, would form queues themselves. Each is acknowledged.
+    let ack = AckPolicy::EverySegment;
+    Config { congestion_control, ack, compressed_acks: 0, tso_deferral: false, ..Profile::Linux.config() }
 }
 
 fn named(name: &str) -> Config {

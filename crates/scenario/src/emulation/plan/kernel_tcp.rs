@@ -114,6 +114,8 @@ pub(super) fn left_to_kernel(config: &Config, application: Option<&ApplicationKi
     let usual = Profile::Linux.config().values();
     let is_told = |key: &str| match key {
         "ack" => config.ack == AckPolicy::EverySegment,
+        // None are what profiles of kernels have that replace 44 all the same.
+        "compressed_acks" => config.compressed_acks == 0,
         "accecn_option" => config.accecn_option.is_some(),
         "loss_detection" => loss_detection_of(config).is_some(),
         // For a controller that does without pacing, off is the same as no request for a rate.
