@@ -119,3 +119,20 @@ def test_flows_are_matched_by_station_direction_and_number_whatever_they_are_cal
     like = replace(SEEN, flows=(replace(FLOW, id="x", station="s"), replace(second, id="y", station="s")))
     rows = verdict_of(replace(SEEN, flows=(FLOW, second)), [like] * 5, {"sta": "s"}).rows
     assert [(row.name, row.mean, row.holds) for row in rows] == [("sta.down", 10.0, True), ("sta.down.2", 2.0, True)]
+
+
+def test_without_a_flow_that_is_judged_nothing_is_decided():
+    for found in (Verdict(()), Verdict((compared("f", "goodput", "Mbit/s", 10.0, [9.9, 10.0, 10.1], 0.01),))):
+        assert not found.is_decided and found.to_dict()["is_decided"] is False
+        assert found.sentences()[0].startswith("It is undecided: no flow with more than 5 % of the bytes has the 100 ")
+        assert "undecided" in verdict_text(found) and "The twin holds" not in verdict_text(found)
+    assert Verdict((compared("f", "goodput", "Mbit/s", 10.0, [9.9, 10.0, 10.1], 1.0),)).is_decided
+
+
+def test_a_capture_of_few_round_trips_is_warned_about(command, tmp_path):
+    air = captured(DOWNLOAD, tmp_path)
+    # Some 100 ms are five of 40 ms or less; the connection opened before.
+    done = command("twin", air, "--from", "1s", "--to", "1.1s", "--out", tmp_path / "twin.toml")
+    assert done.returncode == 0, done.stderr
+    assert "is shorter than 20 round trips of" in done.stderr
+    assert "# Warning: the capture of 100" in (tmp_path / "twin.toml").read_text()

@@ -11,7 +11,7 @@ from ..data.diagnostic import ScenarioError
 from ..data.files import write_whole
 from ..data.temporary import TemporaryFolder
 from ..foreign.twin import Twin, fit, twin
-from ..foreign.twin.verdict import Verdict
+from ..foreign.twin.verdict import NONE_JUDGED, Verdict
 from ..study.progress import Progress
 from ..study.simulation import RunFailed
 from . import _arguments
@@ -73,23 +73,31 @@ def execute(arguments: argparse.Namespace) -> int:
     warnings = _checked(found, out)
     for line in found.seen.unused:
         note(line)
-    for warning in warnings:
+    for warning in [*found.cautions, *warnings]:
         note(f"warning: {out}: {warning}")
     show(fit.report(found) + verdict_text(found.verdict), beside_data=arguments.json == "-")
     if arguments.json is not None and found.verdict is not None:
         write_data(arguments.json, [json.dumps(found.verdict.to_dict(), indent=2, ensure_ascii=False) + "\n"])
     note(f"{out}: written")
-    note(f"next: lasthop run {out}")
+    if not found.loads and not found.foreign_bps:
+        note(f"next: add a [[flow]] to {out}, or give the output of `ss -tin` too, which has flows")
+    else:
+        note(f"next: lasthop run {out}")
     return 0 if found.verdict is None or found.verdict.holds else 1
 
 
 def verdict_text(verdict: Verdict | None) -> str:
-    """The verdict as a table, with its rule; nothing without a fit."""
+    """The verdict as a table, with its rule; empty without a fit."""
     if verdict is None:
         return ""
-    is_plain = verdict.holds and not verdict.undecided
-    result = "The twin holds." if is_plain else "\n".join(verdict.sentences()[1 if verdict.undecided else 0 :])
-    return f"\n{table(*verdict.table(), left=2)}{verdict.rule}.\n{result}\n"
+    if not any(row.matters for row in verdict.rows):
+        result = f"The verdict is undecided: {NONE_JUDGED}."
+    elif verdict.is_decided and verdict.holds:
+        result = "The twin holds."
+    else:
+        result = "\n".join(verdict.sentences()[1 if verdict.undecided else 0 :])
+    compared = f"{table(*verdict.table(), left=2)}{verdict.rule}.\n" if verdict.rows else ""
+    return f"\n{compared}{result}\n"
 
 
 def _checked(found: Twin, out: Path) -> list[str]:

@@ -15,7 +15,17 @@ from . import losses
 from .losses import Split
 from .model import Ends, Twin, name_in_twin
 from .observation import Seen, seen_in
-from .path import BEFORE_N, DEVICE_PACKETS, Queue, air_s, fifo_above_hardware, fifo_of, least_turnaround, standing_s
+from .path import (
+    BEFORE_N,
+    DEVICE_PACKETS,
+    FEW,
+    Queue,
+    air_s,
+    fifo_above_hardware,
+    fifo_of,
+    least_turnaround,
+    standing_s,
+)
 from .provenance import percent, time_text
 from .radio import standard_of
 from .signal import Signals, signals_of
@@ -141,8 +151,10 @@ def corrected(twin: Twin, like: Simulated) -> Twin:
     if like.turnaround_s is not None and not path.delay_s.origin.startswith("assumed"):
         least = least_turnaround(twin.seen)
         delay = path.delay_s.value + (least - like.turnaround_s) / 2
+        samples = sum(flow.turnarounds for flow in twin.seen.flows)
+        few = f" (estimated from {samples} alone)" if samples < FEW else ""
         path = path.with_delay(
-            delay, f"fitted: {time_text(least)} from the air to a server and back, and what the air takes of it"
+            delay, f"fitted: {time_text(least)} from the air to a server and back{few}, and what the air takes of it"
         )
     path = replace(
         path,

@@ -14,7 +14,7 @@ from . import losses
 from .loads import Load, load_of, warmup_of
 from .losses import Split
 from .observation import Link, Seen, safe_name
-from .path import Path, default_queue, path_of
+from .path import Path, default_queue, least_turnaround, path_of
 from .provenance import Line, Section, Told, percent, rate_text, time_text
 from .radio import HOLDS, bss_lines, prepared, rate_control_lines, standard_of, station_lines
 from .signal import Signals, is_fixed, signals_by_strength, signals_of
@@ -29,6 +29,8 @@ FOREIGN_PAYLOAD = 0.7
 ANSWERS_LOST = 0.01
 LOSSY = 0.05
 """share of a host's frames that noise destroys, from which on their rate control chooses among modes"""
+FEW_ROUND_TRIPS = 20
+"""so many are too few to know queues and losses by"""
 HIDDEN_SAID = 4
 """directions of hidden pairs whose counts are given"""
 
@@ -68,6 +70,18 @@ class Twin:
         """Files that the scenario refers to, by name."""
         return dict(load.trace for load in self.loads if load.trace is not None)
 
+    @property
+    def cautions(self) -> list[str]:
+        """Reasons to doubt the twin as a whole: a capture of few round trips."""
+        if self.seen.is_of_hosts or not any(flow.turnarounds for flow in self.seen.flows):
+            return []
+        round_trip_s = least_turnaround(self.seen)
+        if self.seen.length_s >= FEW_ROUND_TRIPS * round_trip_s:
+            return []
+        length, round_trip = time_text(self.seen.length_s), time_text(round_trip_s)
+        short = f"the capture of {length} is shorter than {FEW_ROUND_TRIPS} round trips of {round_trip}"
+        return [f"{short}: take a longer one before you believe delays, queues and losses"]
+
     def text(self) -> str:
         """The scenario file."""
         sections = [self._head(), *self._channel(), *self._bss(), *self._stations(), self.path.section(), self._tcp()]
@@ -88,6 +102,7 @@ class Twin:
         words = f"The twin of {self.seen.source}{how}. What was seen{length} is said behind each line."
         lines = textwrap.wrap(words, 120)
         lines += [*self.seen.notes, *self.seen.unused]
+        lines += [line for caution in self.cautions for line in textwrap.wrap(f"Warning: {caution}.", 120)]
         if self.seen.missed:
             lines.append(f"The sniffer missed {percent(self.seen.missed)} of frames: counts are so much too small.")
         if self.verdict is not None:
@@ -266,7 +281,7 @@ class Twin:
 
 def _length_origin(seen: Seen) -> str:
     if seen.is_of_hosts:
-        return "assumed: at most 20 s, as counters of hosts begin with the association"
+        return "assumed: the warm-up and at most 20 s, as counters of hosts begin with the association"
     return "seen: the length of the capture, behind the warm-up"
 
 

@@ -20,6 +20,8 @@ CODEL_S = 60e-3
 OTHER_SERVER_S = 2e-3
 BEFORE_N = ("802.11b", "802.11a", "802.11g")
 AT_MOST = "at most, as no connection was seen to open and queues may never have been empty: "
+FEW = 5
+"""times from the air to a server and back, which may all have waited"""
 LEAST_LIMIT = 10
 DEVICE_PACKETS = 1000
 """txqueuelen of a wireless device, and so the limit of its FIFO"""
@@ -103,7 +105,8 @@ def path_of(seen: Seen, idle_fraction: float | None) -> Path:
         )
     wire = Told(GIGABIT * (10 if down_bps > 0.9 * GIGABIT else 1), "assumed: faster than the air")
     has_codel = standard_of(seen.modes) not in BEFORE_N
-    if not bulk or (has_codel and standing[0.95] < CODEL_S):
+    # Without a flow that has enough turnarounds nothing is known of delays.
+    if not bulk or standing[0.99] == 0 or (has_codel and standing[0.95] < CODEL_S):
         return Path(delay, wire, Queue(None, ""), Queue(None, ""))
     return Path(delay, wire, Queue(None, ""), Queue(limit, f"estimated: {shown}"))
 
@@ -188,9 +191,12 @@ def _delay_origin(known: list[Flow], seen: Seen) -> str:
     samples = sum(flow.turnarounds for flow in known)
     least = time_text(least_turnaround(seen))
     how = "seen: " if _was_empty(known, seen) else AT_MOST
+    if samples < FEW and not seen.is_of_hosts:
+        how = "estimated: "
     if seen.is_of_hosts:
         return f"{how}{least}, the least RTT of ss, less {time_text(air_s(seen))} of air"
-    return f"{how}{least}, the least of {samples} times from the air to a server and back, less {time_text(air_s(seen))} of air"
+    times = "the only time" if samples == 1 else f"the least of {samples} times"
+    return f"{how}{least}, {times} from the air to a server and back, less {time_text(air_s(seen))} of air"
 
 
 def _was_empty(known: list[Flow], seen: Seen) -> bool:

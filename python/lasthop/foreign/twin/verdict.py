@@ -29,6 +29,7 @@ MATTERS = 0.05
 """share of the bytes from which on a flow decides about the twin"""
 ENOUGH = 100
 """attempts of a link, or packets of a flow, that are worth a verdict"""
+NONE_JUDGED = f"no flow with more than {100 * MATTERS:.0f} % of the bytes has the {ENOUGH} packets that a verdict needs"
 RTT = "RTT p95 beyond the sniffer"
 """of an echo: its way up to the sniffer is not in it"""
 RULE = (
@@ -135,10 +136,17 @@ class Verdict:
         """Flows that matter and whose runs differ too much for a verdict."""
         return [row for row in self.rows if row.matters and row.holds and row.is_wide]
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether a flow matters, and none is undecided."""
+        return bool(self.failing) or (any(row.matters for row in self.rows) and not self.undecided)
+
     def sentences(self) -> list[str]:
         """The verdict, for the head of the file."""
         of_flows = [row for row in self.rows if row.share_of_bytes is not None]
         if self.holds:
+            if not any(row.matters for row in of_flows):
+                return [f"It is undecided: {NONE_JUDGED}. {self.rule}."]
             alike = sum(row.holds and not row.is_wide for row in of_flows)
             held = f"{alike} of {len(of_flows)} flows are like those of the capture"
             head = "It is undecided: " if self.undecided else "It holds: "
@@ -166,7 +174,12 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {"rule": self.rule, "holds": self.holds, "rows": [row.to_dict() for row in self.rows]}
+        return {
+            "rule": self.rule,
+            "holds": self.holds,
+            "is_decided": self.is_decided,
+            "rows": [row.to_dict() for row in self.rows],
+        }
 
 
 def _undecided_text(row: Compared) -> str:
