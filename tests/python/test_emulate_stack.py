@@ -11,12 +11,16 @@ import shutil
 import statistics
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import lasthop
 import pytest
 from emulator import busy_loops, emulate, kernel_or_skip, runs_of
+from lasthop.cli.emulate import ended_after_s
+from lasthop.data.runs import run_of
 from lasthop.kernel.emulation import missing_daemons
 from lasthop.kernel.emulation.paths import PROGRAMS_PATH
+from lasthop.study.overview import roam_table
 
 CELL = """\
 duration = "1500 ms"
@@ -333,3 +337,29 @@ def test_keys_that_the_kernel_decides_are_named(tmp_path):
     assert plan["wifi_stack"] == "kernel"
     (said,) = (line for line in plan["warnings"] if "no effect" in line)
     assert "bss.rate_control" in said and "station.queue" in said
+
+
+def test_roams_have_a_table():
+    roam = {"station": "walker", "from": "west.ap", "to": "east.ap", "at_s": 10.30804, "fast_transition": True}
+    run = {"seed": 3, "simulator": {"roams": [roam | {"gap_s": 0.009739}, roam | {"gap_s": None}]}}
+    heads, rows = roam_table(SimpleNamespace(told_runs=[run]))
+    assert dict(zip(heads, rows[0], strict=True)) == {
+        "roam of": "walker",
+        "seed": "3",
+        "from": "west.ap",
+        "to": "east.ap",
+        "at (s)": "10.308",
+        "802.11r": "yes",
+        "gap (ms)": "9.7",
+    }
+    assert rows[1][-1] == "-"
+    assert roam_table(SimpleNamespace(told_runs=[{"seed": 1, "simulator": {}}])) is None
+
+
+def test_a_run_that_ends_with_its_command_is_known_by_its_goodput():
+    # 60816 bytes at 4.865106 Mbit/s are 100 ms.
+    runs = run_of(
+        {"flows": [{"bytes_delivered": 0, "goodput_bps": 0.0}, {"bytes_delivered": 60816, "goodput_bps": 4865105.63}]}
+    )
+    assert ended_after_s([runs], 20.0) == pytest.approx(0.1, rel=1e-4)
+    assert ended_after_s([runs], 0.1) is None and ended_after_s([], 1.0) is None

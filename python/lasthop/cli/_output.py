@@ -12,7 +12,7 @@ from ..data.files import write_whole
 from ..data.queue_report import bottleneck_text
 from ..data.result import Result
 from ..data.terminal import printable
-from ..study.overview import flow_table, heading, headline_table
+from ..study.overview import flow_table, heading, headline_table, roam_table
 from ..study.sequential import percent
 from ._pager import show_paged
 from ._table import table
@@ -66,10 +66,12 @@ def summary_text(result: Result, patterns: Iterable[str] = ()) -> str:
     # A test of pings alone has no totals.
     totals = table(*numbers) if numbers[1] else ""
     whole = f"{heading(result)}\n\n{totals}{bottleneck_text(result.told_runs)}\n"
+    roams = roam_table(result)
+    changes = "" if roams is None else f"\n{table(*roams, left=1)}"
     if flows is None:
-        return whole
+        return whole + changes
     rest = f"{flows.more_text}; --json or --out has them all\n" if flows.more else ""
-    return f"{whole}{table(flows.heads, flows.rows, left=2)}{rest}"
+    return f"{whole}{table(flows.heads, flows.rows, left=2)}{rest}{changes}"
 
 
 def until_text(until: dict[str, Any]) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 
 from .. import _core
 from ..data.diagnostic import ScenarioError
+from ..data.quantities import FLOW
+from ..data.runs import Run
 from ..kernel.emulation import EmulationError, Kernel, build_kernel, find_kernel, missing_daemons
 from ..kernel.emulation.build import BuildStep
 from ..kernel.emulation.campaign import Emulations
@@ -32,6 +34,8 @@ from .run import Emulation, add_kept, carry_out, check_options, report
 
 # A longer interactive session is not expected.
 SHELL_LASTS = "1000000 s"
+# Of its duration; a run that is shorter has means over another time than its scenario.
+ENDED_EARLY = 0.99
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -155,12 +159,27 @@ def _emulate(arguments: argparse.Namespace) -> int:
         )
         for emulated in emulations:
             _show_output(emulated, seeds, result.seeds, added, arguments)
-    status = report(result, arguments, len(seeds))
+    ended_s = None if added is None else ended_after_s(result.told_runs, resolved.duration_s())
+    if ended_s is not None:
+        kept = "" if arguments.json or arguments.out else "; --json FILE would keep its numbers"
+        note(f"the run ended with the command, after {ended_s:.4g} s of {resolved.duration_s():.4g} s{kept}")
+    status = report(result, arguments, len(seeds), has_table=ended_s is None)
     for verdict in verdicts(result):
         for line in verdict.lines:
             note(line)
         status = status or int(not verdict.valid)
     return status
+
+
+def ended_after_s(runs: Sequence[Run], duration_s: float) -> float | None:
+    """The length of a run that ended before its duration, without a warm-up: the time over which its goodputs are means. None if it
+    lasted, or if no flow delivered a byte."""
+    for run in runs:
+        for delivered, goodput in zip(*run.columns("flows", [FLOW.bytes_delivered, FLOW.goodput_bps]), strict=True):
+            if delivered and goodput:
+                lasted_s = 8 * delivered / goodput
+                return lasted_s if lasted_s < ENDED_EARLY * duration_s else None
+    return None
 
 
 def _show_output(

@@ -283,8 +283,9 @@ def _refused(check: Callable[..., Checked], *values: Any) -> Checked:
         raise Mistake(error.on_command_line()) from None
 
 
-def report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
-    if result.told_runs:
+def report(result: Result, arguments: argparse.Namespace, asked: int, *, has_table: bool = True) -> int:
+    """Prints the table and how the seeds ended; returns the exit status."""
+    if result.told_runs and has_table:
         show(summary_text(result, arguments.metric), beside_data=arguments.json == "-")
     note_few(len(result.told_runs))
     if result.until and result.told_runs:

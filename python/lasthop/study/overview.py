@@ -10,7 +10,7 @@ from ..data.nulls import is_measured
 from ..data.quantities import FLOW, Quantity
 from ..data.result import Result
 from ..data.runs import is_number
-from .headline import Headline, chosen, label, mean_and_interval
+from .headline import Headline, chosen, label, mean_and_interval, number
 
 FLOWS_SHOWN = 20
 
@@ -91,6 +91,24 @@ def flow_table(result: Result) -> FlowTable | None:
     heads = [label(FLOW_COLUMNS[quantity] or quantity.label, quantity.shown.unit) for quantity in columns]
     rows = [[flow, _what(shown[flow][-1]), *(cell(flow, quantity) for quantity in columns)] for flow in shown]
     return FlowTable(["flow", "traffic", *heads], rows, more)
+
+
+def roam_table(result: Result) -> tuple[list[str], list[list[str]]] | None:
+    """Heads and rows of the changes of access point, of stations with a kernel's Wi-Fi; None without one."""
+    roams = [
+        (run["seed"], roam) for run in result.told_runs for roam in (run.get("simulator") or {}).get("roams") or ()
+    ]
+    if not roams:
+        return None
+    heads = ["roam of", "seed", "from", "to", "at (s)", "802.11r", "gap (ms)"]
+    return heads, [_roam(seed, roam) for seed, roam in roams]
+
+
+def _roam(seed: int, roam: dict[str, Any]) -> list[str]:
+    gap_s, is_fast = roam["gap_s"], roam["fast_transition"]
+    gap = "-" if gap_s is None else number(1e3 * gap_s, 1)
+    ends = str(roam["from"]), str(roam["to"])
+    return [str(roam["station"]), str(seed), *ends, number(roam["at_s"], 3), "yes" if is_fast else "no", gap]
 
 
 def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
