@@ -124,6 +124,12 @@ def test_the_air_is_every_ppdu_of_its_time_in_the_row_of_its_sender(results):
     assert data.rows == ("ap", "sta1", "sta2")
 
 
+def test_the_air_is_20_ms_long_though_few_ppdus_are_in_them(results):
+    low, high = plot.chart("air", results[1:]).x_limits
+    assert high - low == pytest.approx(20)
+    assert plot.chart("air", results[1:], Options(x_min=500)).x_limits == (500, 520)
+
+
 def test_the_air_shows_the_selected_nodes(results):
     data = plot.chart("air", results[1:], Options(node="sta*"))
     assert data.rows == ("sta1", "sta2") and {node for curve in data.curves for node in curve.x} <= {"sta1", "sta2"}

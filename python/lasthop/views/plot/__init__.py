@@ -131,8 +131,9 @@ def _adapted(data: Chart, options: Options) -> Chart:
     }
     if options.legend is not None:
         changes["legend"] = options.legend
-    x_limits, y_limits = (options.x_min, options.x_max), (options.y_min, options.y_max)
-    if x_limits != (None, None) and data.is_named:
+    asked, y_limits = (options.x_min, options.x_max), (options.y_min, options.y_max)
+    x_limits = tuple(own if end is None else end for end, own in zip(asked, data.x_limits, strict=True))
+    if asked != (None, None) and data.is_named:
         raise ArgumentError(Argument("x_min"), ", ", Argument("x_max"), ": have no effect on an axis of names")
     changes |= {"x_limits": x_limits, "y_limits": y_limits, "log_y": options.log_y or data.log_y}
     return replace(renamed(data, options.label), title=title, size=options.size, **changes)

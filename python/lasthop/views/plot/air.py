@@ -65,7 +65,7 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     title = of_first_seeds("PPDUs on the air", results, {result.seeds[0] for result in results})
     # An outcome has the same colour in all panels.
     curves.sort(key=lambda curve: (names.index(curve.panel) if curve.panel else 0, IN_ORDER.index(curve.label)))
-    return Chart("spans", title, "time (ms)", "node", tuple(curves), rows=rows)
+    return Chart("spans", title, "time (ms)", "node", tuple(curves), rows=rows, x_limits=_limits(results, options))
 
 
 def _curves(result: Result, nodes: list[str], options: Options, panel: str) -> list[Curve]:
@@ -91,6 +91,13 @@ def _curves(result: Result, nodes: list[str], options: Options, panel: str) -> l
             span = (row["node"], max(float(start_ms[place]), low), min(float(end_ms[place]), high))
             spans_of.setdefault(_outcome(row), []).append(span)
     return [_curve(label, spans, panel) for label, spans in spans_of.items()]
+
+
+def _limits(results: Sequence[Result], options: Options) -> tuple[float, float]:
+    """The ends of the axis, which reach beyond the first and the last PPDU: from the earliest window to the latest."""
+    starts = (result.recording("ppdu", result.seeds[0])["start_ns"].to_numpy() / 1e6 for result in results)
+    lows, highs = zip(*(_window(start_ms, options) for start_ms in starts), strict=True)
+    return min(lows), max(highs)
 
 
 def _window(start_ms: Any, options: Options) -> tuple[float, float]:
