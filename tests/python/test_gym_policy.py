@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import lasthop
@@ -40,6 +42,7 @@ control = ["edca.cw_min:sta*", "edca.cw_max:sta*"]
 observe = ["medium.idle_fraction"]
 every = "100 ms"
 """
+SHORT = replace(TASKS["cw"](), evaluation="1 s")
 POLICY = Policy(("medium.idle_fraction",), (0.1,), 7.0, 2047.0, (5.0, 0.7))
 
 
@@ -100,6 +103,48 @@ def test_a_policy_in_python_gives_the_run_of_the_same_numbers_in_json(folder):
     (folder / "fails.toml").write_text(fails, encoding="utf-8")
     with pytest.raises(lasthop.RunFailed, match=r"agent\[0\] at 0\.5000 s: mine\.py:12: TypeError.*in act"):
         lasthop.run(folder / "fails.toml", seeds=[3])
+
+
+def test_a_policy_reads_a_quantity_by_its_name(folder):
+    (folder / "mine.py").write_text(
+        "import lasthop\n\n\nclass Mine(lasthop.Policy):\n"
+        "    def __init__(self, context, name):\n        self.name = name\n\n"
+        "    def act(self, observation):\n"
+        "        assert self.value(observation, self.name) == observation.values[1]\n",
+        encoding="utf-8",
+    )
+    policy = '{ kind = "python", file = "mine.py", class = "Mine", name = "medium.busy_fraction" }'
+    text = (SATURATED + AGENT).replace('{ kind = "linear", file = "cw.json" }', policy)
+    text = text.replace('observe = ["', 'observe = ["medium.collision_fraction", "medium.busy_fraction", "')
+    (folder / "mine.toml").write_text(text, encoding="utf-8")
+    lasthop.run(folder / "mine.toml", seeds=[3], interval_s=None)
+    (folder / "other.toml").write_text(text.replace('name = "medium.busy', 'name = "medium.bus'), encoding="utf-8")
+    with pytest.raises(lasthop.RunFailed, match=r"medium\.bus_fraction is not observed; there are: medium\.collision"):
+        lasthop.run(folder / "other.toml", seeds=[3], interval_s=None)
+
+
+def test_the_help_lists_what_each_task_observes(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert all(f"  {name}: " in said for name in TASKS)
+    assert "observes: medium.contending_stations_mean, medium.collision_fraction, medium.idle_fraction" in said
+    assert "controls, 7 to 2047: edca.cw_min:sta*, edca.cw_max:sta*" in said
+
+
+def test_a_policy_of_ones_own_is_compared_with_the_optimum(folder, capsys, monkeypatch):
+    monkeypatch.setitem(TASKS, "cw", lambda: replace(SHORT, constants=()))
+    (folder / "mine.py").write_text(
+        "import lasthop\n\n\nclass Mine(lasthop.Policy):\n    def act(self, observation):\n        return 255\n",
+        encoding="utf-8",
+    )
+    assert main(["cw", "--policy", str(folder / "mine.py"), "--seeds", "2"]) == 0
+    said = capsys.readouterr().out
+    mine, best, gap = (
+        float(re.search(rf"^{row} +(\S+)", said, re.MULTILINE)[1])
+        for row in ("mine.py", "optimum", "gap to the optimum:")
+    )
+    assert gap == pytest.approx(100 * (1 - mine / best), abs=0.01)
 
 
 def test_a_network_gives_the_run_of_the_same_arithmetic_in_python(folder):

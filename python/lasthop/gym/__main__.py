@@ -12,7 +12,7 @@ from typing import Any
 from ..data.confidence import Estimate
 from . import bench, channels, leaderboard, policies
 from .learner import Generation
-from .protocol import Outcome, compare, run, scores_of
+from .protocol import Outcome, compare, gap_to, run, scores_of
 from .task import Task
 from .tasks import TASKS
 
@@ -21,7 +21,12 @@ BOARD, BENCH = "leaderboard", "bench"
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a task; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m lasthop.gym", description="Trains and evaluates a ready task.")
+    parser = argparse.ArgumentParser(
+        prog="python -m lasthop.gym",
+        description="Trains and evaluates a ready task.",
+        epilog=_tasks_text(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     choices = [*TASKS, channels.NAME, BOARD, BENCH]
     parser.add_argument(
         "task", choices=choices, help="the task, leaderboard to print one, or bench to measure steps a second"
@@ -84,8 +89,13 @@ def main(arguments: list[str] | None = None) -> int:
 def _evaluated(task: Task, given: argparse.Namespace) -> dict[str, Estimate]:
     name = given.name or given.policy.name
     samples = {name: policies.score(task, given.policy, class_name=given.class_name, seeds=given.seeds)}
-    scores = scores_of(samples | compare(task, seeds=given.seeds, threads=given.jobs))
-    sys.stdout.write("\n".join([*_table(task.name, task.summary, task.unit, scores), ""]))
+    samples |= compare(task, seeds=given.seeds, threads=given.jobs)
+    scores = scores_of(samples)
+    lines = _table(task.name, task.summary, task.unit, scores)
+    if task.optimum is not None:
+        best, source = task.optimum(task.scenario)
+        lines += _optimum(best, source, gap_to(best, scores[name]), scores)
+    sys.stdout.write("\n".join([*lines, ""]))
     return scores
 
 
@@ -146,14 +156,28 @@ def _count(text: str) -> int:
 def report(task: Task, outcome: Outcome, took_s: float) -> str:
     """The table of a task."""
     lines = _table(task.name, task.summary, task.unit, outcome.scores)
-    width = max(map(len, outcome.scores))
     if outcome.optimum is not None and (gap := outcome.gap()):
-        best, source = outcome.optimum
-        lines += [f"{'optimum':{width}}  {best:.3f}  {source}", ""]
-        lines.append(
-            f"gap to the optimum: {_text(Estimate(100 * gap.mean, _percent(gap.ci95_low), _percent(gap.ci95_high), gap.n))} %"
-        )
+        lines += _optimum(*outcome.optimum, gap, outcome.scores)
     return "\n".join([*lines, f"trained and evaluated in {took_s:.0f} s", ""])
+
+
+def _optimum(best: float, source: str, gap: Estimate, scores: Mapping[str, Estimate]) -> list[str]:
+    """The last row of the table, and the gap."""
+    width = max(map(len, scores))
+    shares = Estimate(100 * gap.mean, _percent(gap.ci95_low), _percent(gap.ci95_high), gap.n)
+    return [f"{'optimum':{width}}  {best:.3f}  {source}", "", f"gap to the optimum: {_text(shares)} %"]
+
+
+def _tasks_text() -> str:
+    """Each task with its controls and observations, in the order in which a policy sees them."""
+    lines = ["tasks, with their controls and observations:"]
+    for task in (make() for make in TASKS.values()):
+        lines += [
+            f"  {task.name}: {task.summary}",
+            f"      controls, {task.least:g} to {task.most:g}: {', '.join(task.knobs)}",
+            f"      observes: {', '.join(task.observe)}",
+        ]
+    return "\n".join(lines)
 
 
 def _percent(share: float | None) -> float | None:

@@ -43,9 +43,13 @@ class Outcome:
         """The share of the optimum that the learned policy misses, with its interval."""
         if self.optimum is None:
             return None
-        best, of = self.optimum[0], self.scores[self.LEARNED]
-        low, high = (None if end is None else 1 - end / best for end in (of.ci95_high, of.ci95_low))
-        return Estimate(1 - of.mean / best, low, high, of.n)
+        return gap_to(self.optimum[0], self.scores[self.LEARNED])
+
+
+def gap_to(best: float, score: Estimate) -> Estimate:
+    """The share of the optimum that a score misses, with its interval."""
+    low, high = (None if end is None else 1 - end / best for end in (score.ci95_high, score.ci95_low))
+    return Estimate(1 - score.mean / best, low, high, score.n)
 
 
 def scores_of(samples: Mapping[str, list[float]]) -> dict[str, Estimate]:
@@ -143,4 +147,15 @@ def _rewards(env: VectorEnv, task: Task, seeds: list[int], act: Act) -> Numbers:
             return mean
 
 
-__all__ = ["FIRST_EVALUATION_SEED", "Act", "Outcome", "Setup", "acting", "compare", "evaluate", "run", "scores_of"]
+__all__ = [
+    "FIRST_EVALUATION_SEED",
+    "Act",
+    "Outcome",
+    "Setup",
+    "acting",
+    "compare",
+    "evaluate",
+    "gap_to",
+    "run",
+    "scores_of",
+]
