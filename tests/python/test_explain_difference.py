@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import pytest
 from lasthop.data.confidence import MOST_SEEDS, difference, estimate, seeds_to_tell
 from lasthop.views.explain import Explanation, FlowTime, difference_of
+from lasthop.views.explain.account import LinkRates
 
 SPREAD = 1 / sqrt(2)  # two values at a mean ± this have a standard deviation of 1
 
@@ -90,3 +92,31 @@ def test_only_flows_with_significant_differences_are_named():
     a = explanation(100, 101, 102, flows={"steady": [10, 11, 12], "wild": [10, 50, 20]})
     b = explanation(200, 202, 204, flows={"steady": [30, 31, 32.1], "wild": [50, 10, 70]})
     assert said(a, b)[1:] == ["Goodput, A → B: steady 11 Mbit/s → 31 Mbit/s."]
+
+
+def test_sums_of_both_directions_come_before_their_undecided_total():
+    def sides(up: list[float], down: list[float]) -> Explanation:
+        of = explanation(*(x + y for x, y in zip(up, down, strict=True)))
+        ways = {"up": up, "down": down}
+        return replace(of, directions={way: {s: 1e6 * v for s, v in enumerate(ways[way])} for way in ways})
+
+    a, b = sides([320, 322, 324], [16, 16.5, 17]), sides([132, 138, 144], [200, 207, 191])
+    first, second, *_ = said(a, b)
+    assert first == "Sums of goodput, A → B: up 322 Mbit/s → 138 Mbit/s and down 16.5 Mbit/s → 199 Mbit/s."
+    assert second.startswith("3 seeds cannot tell the goodputs apart")
+    # With one seed chance is unknown, and equal sums differ by nothing.
+    assert said(sides([320], [16]), sides([132], [200]))[0].startswith("With one seed")
+    assert said(a, a)[0].startswith("B delivers as much as A")
+
+
+def test_links_whose_aggregates_differ_much_are_named():
+    def sized(*sizes: float) -> Explanation:
+        links = {
+            "ap to a": LinkRates(1e6, {}, dict(enumerate(sizes))),
+            "a": LinkRates(1e6, {}, {0: 1.0, 1: 1.0, 2: 1.0}),
+        }
+        return replace(explanation(10, 10, 10), links=links)
+
+    assert said(sized(4.6, 4.7, 4.8), sized(20, 21, 22))[-1] == "MPDUs per A-MPDU, A → B: ap to a 4.7 → 21."
+    assert "MPDU" not in " ".join(said(sized(4.6, 4.7, 4.8), sized(5.6, 5.7, 5.8)))
+    assert "MPDU" not in " ".join(said(sized(1, 5, 9), sized(9, 30, 4)))

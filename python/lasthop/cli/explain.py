@@ -26,7 +26,7 @@ from . import _arguments
 from ._code import load_code_of
 from ._explain_chart import chart_of
 from ._mistake import Mistake
-from ._output import note, show, write_data
+from ._output import note, note_few, show, write_data
 from ._table import table
 
 
@@ -66,6 +66,7 @@ def execute(arguments: argparse.Namespace) -> int:
     explanations = [_arguments.of_flows(explanation_of(result), arguments) for result in results if result.runs]
     if len(explanations) == len(paths):
         _show(arguments, paths, explanations)
+        note_few(min(len(explanation.seeds) for explanation in explanations))
     failures = [failure for result in results for failure in result.failures]
     for failure in failures:
         note(failure["error"])

@@ -42,7 +42,7 @@ FLOW_TERMS = {
     "pacing": "pacing",
     "device": "own device",
     "opening": "handshake",
-    "on_the_wire": "on the wire, application idle",
+    "on_the_wire": "on the wire",
     "rto_silence": "RTO silence",
     "application_idle": "application idle",
     "unattributed": "unattributed",
@@ -151,6 +151,8 @@ class LinkRates:
     rate_bps: float | None
     lowered: dict[str, float] = field(default_factory=dict)
     """changes to a lower rate per run, by the outcome of the attempt before"""
+    mpdus_by_seed: dict[int, float] = field(default_factory=dict)
+    """MPDUs per A-MPDU, the mean of each seed that has one"""
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,8 @@ class Explanation:
     """as in results, by seed"""
     goodput_by_seed: dict[int, float] = field(default_factory=dict)
     """of all flows, in bit/s"""
+    directions: dict[str, dict[int, float]] = field(default_factory=dict)
+    """the same of all uploads ("up") and downloads ("down"), if both carry data"""
     losses: list[QueueLoss] = field(default_factory=list)
     """drops of queues, over all seeds"""
     marks: list[QueueMarks] = field(default_factory=list)
@@ -248,6 +252,7 @@ def _explanation(result: Result, accounts: dict[int, dict[str, Any]]) -> Explana
         links=_links(result.runs),
         accounts=accounts,
         goodput_by_seed=_by_seed(result.runs, lambda run: run["totals"][TOTALS.goodput_bps]),
+        directions=_directions(result.runs),
         losses=queue_losses(result.told_runs),
         marks=queue_marks(map(run_of, result.told_runs)),
         hidden=hidden_pairs(result.scenario or {}),
@@ -304,6 +309,13 @@ def _by_seed(runs: list[dict[str, Any]], value: Callable[[dict[str, Any]], float
     return {seed: number for seed, number in by_seed.items() if number is not None}
 
 
+def _directions(runs: list[dict[str, Any]]) -> dict[str, dict[int, float]]:
+    """The goodput of each direction by seed; empty unless both carry data in some run."""
+    keys = {"up": TOTALS.goodput_up_bps, "down": TOTALS.goodput_down_bps}
+    sums = {way: {run["seed"]: run["totals"].get(key) or 0.0 for run in runs} for way, key in keys.items()}
+    return sums if all(any(by_seed.values()) for by_seed in sums.values()) else {}
+
+
 def _facts(of_seeds: list[dict[str, Any]]) -> dict[str, float]:
     names = dict.fromkeys(key for row in of_seeds for key, value in row.items() if isinstance(value, int | float))
     return {name: mean for name in names if (mean := _mean(row.get(name) for row in of_seeds)) is not None}
@@ -355,8 +367,14 @@ def _links(runs: list[dict[str, Any]]) -> dict[str, LinkRates]:
         is_up = index % 2 == 0
         lowered = {cause: _mean(row.get(key) for row in of_seeds) or 0.0 for cause, key in CAUSES.items()}
         rate_bps = _mean(row.get(LINK.mean_data_rate_bps) for row in of_seeds)
-        links[link["node"] if is_up else f"{link['node']} to {link['peer']}"] = LinkRates(rate_bps, lowered)
+        name = link["node"] if is_up else f"{link['node']} to {link['peer']}"
+        links[name] = LinkRates(rate_bps, lowered, _sizes(runs, index))
     return links
+
+
+def _sizes(runs: list[dict[str, Any]], index: int) -> dict[int, float]:
+    """The MPDUs per A-MPDU of a link, by seed."""
+    return _by_seed(runs, lambda run: run["links"][index].get(LINK.mpdus_per_ampdu_mean))
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

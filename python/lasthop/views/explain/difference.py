@@ -20,6 +20,8 @@ from .words import listed, percent, points, rate
 # Smaller changes of a share are not reported.
 WORTH_REPORTING = 0.02
 MOST = 4
+# By which factor the mean A-MPDU of a link differs if it is worth a sentence.
+LARGER = 1.5
 
 
 class Change(NamedTuple):
@@ -44,10 +46,12 @@ class Difference:
     def answers(self) -> list[str]:
         """The explanation in sentences."""
         lines = [
+            *_of_directions(self.a, self.b),
             _goodput(self.a, self.b),
             *_of_each_flow(self.a, self.b),
             *_of_channel(self),
             *_of_rates(self),
+            *_of_aggregates(self.a, self.b),
             *_of_flows(self),
         ]
         return [line for line in lines if line]
@@ -107,6 +111,41 @@ def _rows(explanation: Explanation, what: str) -> Iterator[dict[str, Any]]:
         for row in account[what]:
             yield row.get("terms", row)
             yield from row.get("nodes", [])
+
+
+def _of_directions(a: Explanation, b: Explanation) -> list[str]:
+    """The sums of uploads and of downloads that differ beyond chance, with several seeds: the sum of both may hide that."""
+    parts = []
+    for way in a.directions if b.directions else ():
+        before, after = a.directions[way], b.directions[way]
+        change = difference(before, after)
+        if change is None or change.estimate.half_width is None or not change.is_told(len(a.directions)):
+            continue
+        parts.append(f"{way} {rate(_over(before))} → {rate(_over(after))}")
+    return [f"Sums of goodput, A → B: {listed(parts)}."] if parts else []
+
+
+def _over(by_seed: dict[int, float]) -> float:
+    """The mean over the seeds."""
+    return sum(by_seed.values()) / len(by_seed)
+
+
+def _of_aggregates(a: Explanation, b: Explanation) -> list[str]:
+    """The links whose A-MPDUs differ much in size, the most different first."""
+    sides = {name: (a.links[name].mpdus_by_seed, b.links[name].mpdus_by_seed) for name in a.links if name in b.links}
+    known = {name: side for name, side in sides.items() if all(side)}
+
+    def factor(name: str) -> float:
+        low, high = sorted(map(_over, known[name]))
+        return high / low
+
+    changed = [
+        name for name in known if factor(name) >= LARGER and _is_significant(difference(*known[name]), len(known))
+    ]
+    changed.sort(key=factor, reverse=True)
+    parts = [f"{name} {_over(known[name][0]):.3g} → {_over(known[name][1]):.3g}" for name in changed[:MOST]]
+    rest = f"; so do {len(changed) - MOST} more" if len(changed) > MOST else ""
+    return [f"MPDUs per A-MPDU, A → B: {listed(parts)}{rest}."] if parts else []
 
 
 def _goodput(a: Explanation, b: Explanation) -> str:
