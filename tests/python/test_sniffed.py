@@ -12,7 +12,7 @@ from pathlib import Path
 import lasthop
 import pytest
 import sniffed
-from lasthop.cli.analyze import text_of
+from lasthop.cli.analyze import _never_seen_text, text_of
 from lasthop.foreign.analysis import analyze
 from sniffed import AMPDU, FLAGS, HE, IEEE_802_11, MCS, RADIOTAP, RATE, TIMESTAMP, TSFT, VHT, Frame, each
 from test_analyze import peak_kb
@@ -338,3 +338,14 @@ def test_a_capture_without_radiotap_has_counts_and_no_times():
     assert counts(result)["frames"][0] == counts(reference)["frames"][0] - bad
     assert times(result)["busy"] is None and set(times(result)["rates"]) == {None}
     assert "no radiotap header (link type 105)" in text_of(result)
+
+
+def test_bytes_that_were_never_seen_are_before_the_capture_if_no_frame_was_missed():
+    counts = {"mpdus_acknowledged_unheard": 0, "sequence_numbers_never_heard": 0, "tcp_bytes_never_seen": 15928}
+    assert _never_seen_text(counts).endswith(
+        "goodput includes; as no frame was missed, they were sent before the capture began"
+    )
+    assert _never_seen_text(counts | {"sequence_numbers_never_heard": 2}).endswith(
+        ": 15928 bytes, which goodput includes"
+    )
+    assert _never_seen_text(counts | {"tcp_bytes_never_seen": 0}).endswith(": 0 bytes")

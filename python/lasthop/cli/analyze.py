@@ -21,6 +21,12 @@ from ._sniffer import sniffer_text
 from ._table import table
 from ._testbed import execute_testbed, of_testbed
 
+OF_LINKS = (
+    "Retry bit: the MPDUs that have it; lost: attempts that were heard and not acknowledged. "
+    "Of a frame that collided at the sniffer only the repetition is heard.\n"
+)
+OF_FLOWS = "RTT beyond: from the capture to the receiver of the data and back; load: flight of 1500-byte packets over that time.\n"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop analyze`."""
@@ -149,8 +155,18 @@ def missed_text(capture: Mapping[str, Any]) -> str:
         f"never heard at any attempt, in the whole capture: {missed['sequence_numbers_never_heard']} of {missed['sequence_numbers']} sequence numbers",
     ]
     if missed["tcp_bytes_never_seen"] is not None:
-        lines.append(f"acknowledged by TCP and never seen: {missed['tcp_bytes_never_seen']} bytes")
+        lines.append(_never_seen_text(missed))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _never_seen_text(missed: Mapping[str, Any]) -> str:
+    """The data that TCP acknowledged and no frame held: missed, or sent before the capture."""
+    unseen = missed["tcp_bytes_never_seen"]
+    if not unseen:
+        return "acknowledged by TCP and never seen: 0 bytes"
+    is_whole = not missed["mpdus_acknowledged_unheard"] and not missed["sequence_numbers_never_heard"]
+    why = "; as no frame was missed, they were sent before the capture began" if is_whole else ""
+    return f"acknowledged by TCP and never seen: {unseen} bytes, which goodput includes{why}"
 
 
 def _links_text(run: Mapping[str, Any]) -> str:
@@ -169,8 +185,9 @@ def _links_text(run: Mapping[str, Any]) -> str:
                     _decimal(link[LINK.airtime_fraction], 2, 100),
                 ]
             )
-    heads = ["link", "MPDUs", "retried (%)", "lost (%)", "PHY rate (Mbit/s)", "MPDUs per A-MPDU", "airtime (%)"]
-    return table(heads, rows, left=1) if rows else ""
+    heads = ["link", "MPDUs", "Retry bit (%)", "lost (%)", "PHY rate (Mbit/s)", "MPDUs per A-MPDU", "airtime (%)"]
+    differ = any(row[2] != row[3] for row in rows)
+    return f"{table(heads, rows, left=1)}{OF_LINKS if differ else ''}" if rows else ""
 
 
 def _flows_text(capture: Mapping[str, Any]) -> str:
@@ -195,7 +212,7 @@ def _flows_text(capture: Mapping[str, Any]) -> str:
         "ACK jumps",
         "spurious",
     ]
-    return table([*heads, "out of order"], rows, left=1) if rows else ""
+    return f"{table([*heads, 'out of order'], rows, left=1)}{OF_FLOWS}" if rows else ""
 
 
 def _packets_text(capture: Mapping[str, Any]) -> str:

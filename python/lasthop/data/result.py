@@ -249,7 +249,10 @@ class Result:
         if (stored := self._stored_series()) is not None:
             return TimeSeries.of(_core.Table.read_series(stored))
         where = self.source or "this result"
-        raise LookupError(f"{where}: holds no time series; run again with --out DIR (in Python: interval_s=1.0)")
+        again = "run again with --out DIR (in Python: interval_s=1.0)"
+        if any("capture" in run for run in self.told_runs):
+            again = "a capture shorter than a row of 1 s has none: `lasthop analyze` again with --interval 5ms"
+        raise LookupError(f"{where}: holds no time series; {again}")
 
     def recording(self, table: str, seed: int | None = None) -> pyarrow.Table:
         """Returns a recorded table of a seed: `ppdu`, `segment` and so on. `seed` may be left out if only one was recorded.
