@@ -317,7 +317,7 @@ def test_a_list_instead_of_a_number_is_a_mistake(command, paper):
 def test_unknown_paper_claim_and_figure_are_refused(command, paper):
     assert "absent.toml: No such file" in command("reproduce", "absent.toml").stderr
     assert "--claim T-9: there is no such claim" in command("reproduce", paper, "--claim", "T-9").stderr
-    assert "--figure 9: there is no such figure" in command("reproduce", paper, "--figure", "9").stderr
+    assert "--figure 9: there is no such figure; one of: " in command("reproduce", paper, "--figure", "9").stderr
 
 
 # The command -----------------------------------------------------------------------------------------------------------

@@ -99,3 +99,18 @@ def test_an_unknown_path_is_one_error_with_near_names(capsys, name, near):
     assert main(["show", name]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and f'unknown name "{name}"; did you mean {near}?' in err
+
+
+def test_a_paper_has_its_claims_and_a_claim_its_sentence(capsys):
+    def said(*arguments: str) -> str:
+        assert main(["show", *arguments]) == 0
+        return capsys.readouterr().out
+
+    paper = said("khademi2011")
+    assert paper.startswith(
+        "khademi2011 (paper): On the Uplink Performance of TCP in Multi-rate 802.11 WLANs; N. Khademi"
+    )
+    assert "  K-15 (" in paper and "figures: 1a, 1b" in paper and max(map(len, paper.splitlines()[1:])) <= 120
+    claim = said("K-2")
+    assert "  K-2 (" in claim and "K-1 (" not in claim and "lasthop reproduce khademi2011 --claim K-2" in claim
+    assert json.loads(said("K-2", "--json"))["claim"][0]["id"] == "K-2"

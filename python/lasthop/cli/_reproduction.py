@@ -71,7 +71,8 @@ def _check_found(
             raise Mistake(f"--claim {name}: there is no such claim; one of: {every}")
     for number in arguments.figure:
         if not any(_is_asked(figure, [number]) for figure in figures):
-            raise Mistake(f"--figure {number}: there is no such figure")
+            every = ", ".join(dict.fromkeys(figure.number for paper in papers for figure in paper.figures))
+            raise Mistake(f"--figure {number}: there is no such figure; one of: {every}")
 
 
 def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Namespace, jobs: int) -> int:

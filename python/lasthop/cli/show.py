@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+import textwrap
+import tomllib
+from functools import partial
 from typing import Any
 
 from .. import _core
@@ -12,12 +16,15 @@ from ..data.diagnostic import ScenarioError
 from ..data.key_values import KeyOfValue, keys_with
 from ..data.quantities import NODE
 from ..data.ready import scenarios
+from ..papers import PaperError, paper_files
 from ..study.scenario import readable_text
 from ._mistake import Mistake
 from ._pager import show_paged
 
 OBJECT_ENDING = ".o"
 LARGEST_OBJECT = 16 << 20
+# `khademi2011`, `grazia2018-cotsq`, `K-2`.
+PAPER_OR_CLAIM = re.compile(r"[a-z]+[0-9]{4}(-[a-z]+)?|[A-Z]+-[0-9]+")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name",
         metavar="NAME",
         help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section or key of scenario files (bss.ap, station.queue), a value of a key (ath9k), a quantity "
-        f"(nodes.ap.{NODE.queue_mean_packets}), a knob (edca.cw_min) or a BPF object (mine.bpf.o)",
+        f"(nodes.ap.{NODE.queue_mean_packets}), a knob (edca.cw_min), a paper (khademi2011), a claim (K-2) or a BPF object (mine.bpf.o)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -39,6 +46,8 @@ def execute(arguments: argparse.Namespace) -> int:
         for_programs = _json(json.loads(document))
     elif name in scenarios():
         raise Mistake(f"{name}: is a ready scenario; `lasthop new {name}` prints it")
+    elif (paper := _paper(name)) is not None:
+        for_people, for_programs = _paper_text(*paper), _json(paper[1])
     else:
         entry = _entry(name)
         for_people, for_programs = _text(entry), _json(entry)
@@ -58,6 +67,34 @@ def _entry(name: str) -> dict[str, Any]:
             raise
         return {"kind": "value", "name": name, "keys": [key._asdict() for key in keys]}
     return entry
+
+
+def _paper(name: str) -> tuple[str, dict[str, Any]] | None:
+    """A paper by its key, or with the one claim that has this id; its key with the content of its file."""
+    if not PAPER_OR_CLAIM.fullmatch(name):
+        return None
+    try:
+        files = paper_files()
+    except PaperError:
+        return None
+    for file in files:
+        paper = tomllib.loads(file.read_text(encoding="utf-8"))
+        claims = [claim for claim in paper["claim"] if claim["id"] == name]
+        if file.stem == name or claims:
+            return file.stem, paper if file.stem == name else {**paper, "claim": claims}
+    return None
+
+
+def _paper_text(key: str, paper: dict[str, Any]) -> str:
+    """Title, claims and figures of a paper, and the command that checks them."""
+    wrapped = partial(textwrap.fill, width=120, initial_indent="      ", subsequent_indent="      ")
+    lines = [f"{key} (paper): {paper['title']}; {paper['authors']}, {paper['published']}", ""]
+    for claim in paper["claim"]:
+        lines += [f"  {claim['id']} ({claim['place']})", wrapped(claim["sentence"])]
+    if figures := ", ".join(figure["number"] for figure in paper.get("figure", ())):
+        lines += ["", f"figures: {figures}"]
+    asked = f" --claim {paper['claim'][0]['id']}" if len(paper["claim"]) == 1 else ""
+    return "\n".join([*lines, f"`lasthop reproduce {key}{asked} --quick` checks it", ""])
 
 
 def _object(name: str) -> tuple[str, str]:
