@@ -11,6 +11,8 @@ from math import isclose
 
 import lasthop
 import pytest
+from lasthop.data.runs import run_of
+from lasthop.study.headline import _marked, _Nodes
 
 
 def test_json_holds_format_scenario_runs_and_summary(command, small):
@@ -175,3 +177,12 @@ def test_heavy_packages_wait_until_they_are_needed(small):
     )
     output = subprocess.check_output([sys.executable, "-c", code], text=True, stderr=subprocess.DEVNULL)
     assert output.splitlines()[-1] == "[]"
+
+
+def test_marks_have_rows_if_there_were_any():
+    def labels(*marks: int) -> list[str]:
+        nodes = [{"name": name, "queue_marks": count} for name, count in zip(("ap", "sta1"), marks, strict=True)]
+        return [row.label for row in _marked({1: _Nodes(run_of({"nodes": nodes}))})]
+
+    assert labels(0, 0) == []
+    assert labels(0, 150) == ["station queue marks"] and labels(3, 1) == ["AP queue marks", "station queue marks"]

@@ -54,6 +54,7 @@ def headlines(result: Result) -> list[Headline]:
         _sent_again(result.told_runs) or _retried(nodes),
         _summed(nodes, NODE.queue_drops, "AP queue drops", is_ap),
         _summed(nodes, NODE.queue_drops, "station queue drops", lambda name: not is_ap(name)),
+        *_marked(nodes),
         _summed(nodes, NODE.wired_queue_drops, NODE.wired_queue_drops.label, is_ap),
         _summed(nodes, NODE.frames_dropped_retry_limit, NODE.frames_dropped_retry_limit.label),
         *(_of_whole(result, quantity) for quantity in (MEDIUM.busy_fraction, MEDIUM.idle_fraction)),
@@ -163,7 +164,7 @@ class _Nodes:
     """Counts over the nodes of a run."""
 
     COUNTED = (
-        *(NODE.queue_drops, NODE.wired_queue_drops, NODE.frames_dropped_retry_limit),
+        *(NODE.queue_drops, NODE.queue_marks, NODE.wired_queue_drops, NODE.frames_dropped_retry_limit),
         *(NODE.frames_retried, NODE.frames_sent),
     )
 
@@ -181,6 +182,13 @@ class _Nodes:
         """The share of sent frames that were retries."""
         retried, sent = self.sum(NODE.frames_retried), self.sum(NODE.frames_sent)
         return retried / sent if sent and retried is not None else None
+
+
+def _marked(nodes: Mapping[int, _Nodes]) -> list[Headline]:
+    """The marks of queues for ECN, of the access points and of the stations if any were."""
+    places = {"AP": is_ap, "station": lambda name: not is_ap(name)}
+    rows = [_summed(nodes, NODE.queue_marks, f"{place} queue marks", wanted) for place, wanted in places.items()]
+    return [row for row in rows if any(row.by_seed.values())]
 
 
 def _summed(
