@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use lasthop_observe::metric::{goodput, rtt, segments};
 use lasthop_registry::params;
 use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Growth, GrowthMode, Moment, RateSample,
@@ -27,8 +28,13 @@ params! {
 }
 
 /// The quantities that it sees of its flow, in the order of [`OfFlow::places`].
-pub(crate) const QUANTITIES: [&str; 5] =
-    ["rtt_mean_s", "segments_sent", "segments_retransmitted", "timeouts", "bytes_delivered"];
+pub(crate) const QUANTITIES: [&str; 5] = [
+    rtt::RTT_MEAN.definition().name,
+    segments::SEGMENTS_SENT.definition().name,
+    segments::SEGMENTS_RETRANSMITTED.definition().name,
+    segments::TIMEOUTS.definition().name,
+    goodput::BYTES_DELIVERED.definition().name,
+];
 
 /// A controller with the facts of its flow.
 pub(crate) struct OfFlow {

@@ -4,6 +4,7 @@
 //! acknowledged, and once its chain is used up. A knob gives an entry its rate; of several modes with one rate the knob takes the simplest.
 //! No knob of a link protects an entry by RTS.
 
+use lasthop_observe::metric::frames;
 use lasthop_registry::params;
 use lasthop_units::{Bytes, Time};
 use lasthop_wifi::phy::ModeId;
@@ -20,8 +21,13 @@ params! {
 }
 
 /// The quantities that it sees of its link, in the order of [`OfLink::places`].
-pub(crate) const QUANTITIES: [&str; 5] =
-    ["frames_sent", "mean_data_rate_bps", "mpdus_per_ampdu_mean", "mpdu_loss_fraction", "retry_fraction"];
+pub(crate) const QUANTITIES: [&str; 5] = [
+    frames::LINK_FRAMES_SENT.definition().name,
+    frames::LINK_DATA_RATE_MEAN.definition().name,
+    frames::LINK_MPDUS_MEAN.definition().name,
+    frames::MPDU_LOSS.definition().name,
+    frames::RETRIES.definition().name,
+];
 
 /// The length of a frame with a full packet, which decides no choice but that of `ideal`.
 const FULL_FRAME: Bytes = Bytes(1536);
