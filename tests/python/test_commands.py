@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from lasthop.views import plot
@@ -139,6 +140,17 @@ def test_doctor_finds_nothing_to_mend(command, small):
     assert done.returncode == 0, done.stdout
     assert "!!" not in done.stdout
     assert "pandas" in done.stdout
+
+
+def test_doctor_asks_for_what_the_distributions_kernel_needs(monkeypatch, tmp_path):
+    from lasthop.cli.self import doctor
+
+    kernel = SimpleNamespace(time_travel=False, path="linux.uml", version="6.1")
+    monkeypatch.setattr(doctor, "find_kernel", lambda choice: kernel)
+    monkeypatch.setattr(doctor, "PRELOAD", tmp_path / "virtual_time.so")
+    assert "make build" in doctor._kernel("stock").text
+    (tmp_path / "virtual_time.so").touch()
+    assert "Linux 6.1" in doctor._kernel("stock").text
 
 
 def test_help_and_version_are_data(command, small):

@@ -73,10 +73,10 @@ def test_every_case_that_is_gated_has_its_instructions(bench):
 
 
 def test_a_segment_over_quic_takes_at_most_two_and_a_half_times_what_tcp_took_when_quic_came(bench):
-    """That was 6,984. TCP takes less by now, and the packets of quinn-proto, which are most of the cost, do not."""
+    """That was 6,984. TCP takes less by now, of late as it compresses ACKs; packets of quinn-proto, most of the cost, do not."""
     kept, _ = bench("instructions").kept()
     assert kept["download-11n over QUIC", "a segment"] <= 2.5 * 6984
-    assert kept["download-11n over QUIC", "a segment"] <= 2.75 * kept["download-11n", "a segment"]
+    assert kept["download-11n over QUIC", "a segment"] <= 3 * kept["download-11n", "a segment"]
 
 
 def test_a_run_under_valgrind_counts_the_whole_process_and_reports_failures(bench, monkeypatch, tmp_path):

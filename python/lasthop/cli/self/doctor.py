@@ -18,6 +18,7 @@ from ...data.extras import LAYERS, lacks
 from ...data.files import check_writable
 from ...kernel import bpf as hosts
 from ...kernel.emulation import EmulationError, find_kernel, missing_daemons
+from ...kernel.emulation.command_line import PRELOAD
 from ...study.simulation import core_count
 
 PACKAGES = ("numpy", "matplotlib", "rich")
@@ -169,6 +170,8 @@ def _kernel(choice: str) -> Finding:
         kernel = find_kernel(choice)
     except EmulationError as error:
         return Finding("--", error.sentence)
+    if not kernel.time_travel and not PRELOAD.exists():
+        return Finding("--", f"kernel for virtual time, {choice}: {kernel.path} needs {PRELOAD}; `make build` makes it")
     return Finding("ok", f"kernel for virtual time, {choice}: Linux {kernel.version} in {kernel.path}")
 
 
