@@ -127,7 +127,7 @@ def test_show_lists_parameters_with_their_help(command, small):
 
 
 def test_show_of_a_kind_says_where_its_names_are(command, small):
-    refused(command("show", "congestion_control"), "`lasthop list congestion_control` shows them")
+    refused(command("show", "queue_discipline"), "`lasthop list queue_discipline` shows them")
     refused(command("show", "tcp-nup"), "`lasthop new tcp-nup` prints it")
 
 

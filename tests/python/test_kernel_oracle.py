@@ -20,11 +20,11 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "kernel" / "oracle"))
 import air
 import cake
-import cells
 import links
 import pacing
 import paths
 import queues
+import saturated
 import tables
 import txqs
 import versions
@@ -154,13 +154,13 @@ def test_drops_in_debugfs_are_those_of_all_txqs() -> None:
 def test_saturated_cells_are_those_of_a_kernels_frames() -> None:
     """Against the recording of a kernel, of which a second run of a seed is the first, bit for bit."""
     kept = recordings("cells")[-1]["cells"]
-    assert list(kept) == list(cells.CELLS)
+    assert list(kept) == list(saturated.CELLS)
     for name, sides in kept.items():
-        assert all(run["associated"] == cells.CELLS[name].stations for run in sides["kernel"])
+        assert all(run["associated"] == saturated.CELLS[name].stations for run in sides["kernel"])
         assert sides["again"] == sides["kernel"][0]
     assert {row.split(" | ")[0][2:] for row in wifi_tables.cell_rows({"cells": kept}) if "| out" in row} == OUT_CELLS
     name = "10 stations, MCS 7"
-    (ours,), _ = cells.runs("ours", cells.CELLS[name], range(1, 2))
+    (ours,), _ = saturated.runs("ours", saturated.CELLS[name], range(1, 2))
     for key in ("goodput_bps", "collision_probability", "data_airtime"):
         assert getattr(ours, key) == pytest.approx(mean(run[key] for run in kept[name]["kernel"]), rel=0.05), key
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import statistics
 import tomllib
 
@@ -105,14 +106,14 @@ def test_a_tenth_of_the_frames_is_enough_for_the_goodputs_of_a_near_and_a_far_do
     scenario, _, frames = home
     found = twin([sniffed.write(tmp_path / "thin.pcap", some(0.1)(frames))])
     made = tomllib.loads(found.text())
-    assert "The sniffer heard 10." in found.text() and "frame_error_rate" not in found.text()
+    assert re.search(r"The sniffer heard (9\.9|10\.)", found.text()) and "frame_error_rate" not in found.text()
     assert [station["rate_control"] for station in made["station"]] == ["minstrel_ht"] * 2
     assert made["wired"]["rate"] == "1 Gbit/s", "air that was not heard is not idle"
     # The queue holds 1000 packets; a tenth of them would have passed a sniffer that heard all.
     assert 800 < int(made["bss"]["ap"]["queue"]["limit"].split()[0]) < 1300
-    # 1 Mbit/s of packets, of which a tenth was heard: 520 of 520 +- 22.
+    # 1 Mbit/s of packets, of which a tenth was heard: 51 +- 6.8 of 514, and three standard deviations.
     udp = next(flow for flow in made["flow"] if flow.get("transport") == "udp")
-    assert float(udp["rate"].split()[0]) == pytest.approx(1.0, rel=0.15)
+    assert float(udp["rate"].split()[0]) == pytest.approx(1.0, rel=0.4)
     copy = found.scenario_in(tmp_path).set("bss.ap.queue", '{ kind = "fifo", limit = "1000 packets" }')
     runs = [lasthop.run(one, seeds=range(1, 9), interval_s=None, progress=False).runs for one in (scenario, copy)]
     truth, like = ([sum(flow["goodput_bps"] for flow in run["flows"][:2]) for run in of] for of in runs)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Any
 
-import cells
 import links
+import saturated
 import txqs
 from lasthop.data.confidence import difference
 from lasthop.kernel.emulation import EmulationError, find_kernel
@@ -32,7 +32,7 @@ TCP. Four seeds of 6 s, kernel first. Delays from the server, 95 % in ms, are to
 |---|---|---|---|---|---|---|---|---|---|---|---|
 """
 CELLS = """\
-CUBIC uploads over 802.11n, one of each station, no noise (`tests/kernel/oracle/cells.py`): frames of a kernel and simulated ones in the same air. Three seeds of 2 s, kernel first. Goodput and
+CUBIC uploads over 802.11n, one of each station, no noise (`tests/kernel/oracle/saturated.py`): frames of a kernel and simulated ones in the same air. Three seeds of 2 s, kernel first. Goodput and
 collisions are to agree within 5 % or their interval. The first seed, run again beside busy loops, had the same digest.
 
 | cell | goodput | | attempts that collide, % | | airtime of data, % | MPDUs | mean rate | CPU s a second | |
@@ -118,7 +118,7 @@ def record() -> None:
     except EmulationError as error:
         sys.stderr.write(f"kernel: {error}\n")
         return
-    for part in (links, txqs, cells):
+    for part in (links, txqs, saturated):
         part.main([])
 
 

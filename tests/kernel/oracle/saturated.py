@@ -1,6 +1,6 @@
 """Saturated cells: uploads of up to thirty stations by the Wi-Fi stack of a kernel, beside the simulated ones.
 
-`cells.py [NAME...]` runs these cells, or all, on both sides, and the first seed of the kernel twice, the second time beside two busy loops; it
+`saturated.py [NAME...]` runs these cells, or all, on both sides, and the first seed of the kernel twice, the second time beside two busy loops; it
 keeps the results in recorded/SERIES/cells.json. It needs a kernel of `lasthop emulate --build-kernel --wifi` with the patch of kernel/patches.
 """
 
