@@ -128,8 +128,8 @@ fn bulk_data_fills_the_air_as_over_tcp_in_both_directions() {
             ];
             number(&flow(&of), "goodput_bps")
         };
-        // 1 to 3 % of headers more than TCP's, and ACKs of 60 instead of 64 B; TCP acknowledges the ends of sends besides: up to one in
-        // three segments has an ACK more, of a twelfth of the time of its data.
+        // 1 to 3 % of headers more than TCP's, and ACKs of 60 instead of 64 B; TCP acknowledges the ends of sends besides. Three
+        // seeds have 1.027 to 1.036 up, and 0.988 to 0.990 down.
         let (quic, tcp) = (goodput("quic"), goodput("tcp"));
         between(quic / tcp, 0.93, 1.04);
     }

@@ -1,5 +1,5 @@
-//! BSSs of different widths round one primary channel, against Bianchi's closed form and arithmetic of powers. ns-3 is beside them in
-//! `tests/validation/networks.py`.
+//! BSSs of different widths round one primary channel, against Bianchi's closed form and arithmetic of powers.
+//! `tests/validation/networks.py` compares them with ns-3.
 
 use lasthop_scenario::{resolve, run};
 use serde_json::Value;

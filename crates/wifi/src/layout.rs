@@ -42,6 +42,13 @@ impl Node {
     }
 }
 
+/// Whether BSSs of one channel have different widths round their primary channel.
+pub fn widths_differ<'a>(bss: impl Iterator<Item = &'a BssConfig> + Clone) -> bool {
+    let differs =
+        |one: &BssConfig, of: &BssConfig| of.channel == one.channel && of.phy.bandwidth_hz() != one.phy.bandwidth_hz();
+    bss.clone().any(|one| bss.clone().any(|of| differs(one, of)))
+}
+
 /// All nodes and BSSs.
 pub(crate) struct Layout {
     pub bss: Vec<BssConfig>,
@@ -68,10 +75,7 @@ impl Layout {
             Node { bss: config.bss, ap, uplink, functions: first..functions, backpressured, legacy }
         };
         let nodes = configs.iter().enumerate().map(node).collect();
-        let wider = |one: &BssConfig| {
-            bss.iter().any(|of| of.channel == one.channel && of.phy.bandwidth_hz() > one.phy.bandwidth_hz())
-        };
-        let widths_differ = bss.iter().any(wider);
+        let widths_differ = widths_differ(bss.iter());
         Layout { bss, nodes, widths_differ }
     }
 

@@ -48,6 +48,7 @@ pub use config::{
 pub use edca::{AccessCategory, EdcaParameters};
 pub use environment::{Agenda, Attempted, Environment, GroupFrame, MediumEvent};
 pub use interferer::{Burst, Emission, Interferer, Interferers};
+pub use layout::widths_differ;
 pub use medium::{Failed, Medium};
 pub use multi_user::{Acknowledge, MuEdca, MultiUser, RandomAccess};
 /// For the test of the sizes of frequently used types.

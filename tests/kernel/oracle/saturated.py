@@ -74,7 +74,7 @@ class Cell:
 
     stations: int
     mcs: int | None
-    """that of all frames; none: minstrel_ht's"""
+    """All frames have this rate; without one minstrel_ht chooses."""
 
     def text(self, side: str) -> str:
         """The scenario."""

@@ -123,7 +123,7 @@ def record() -> None:
 
 
 def texts() -> dict[str, str]:
-    """Headings and texts of what is kept."""
+    """The headings of the tables that are kept, with their texts."""
     return {
         "In virtual time: rate control": for_each_kernel("links", LINKS, link_rows) + LINKS_NOTES,
         "In virtual time: queues of stations": for_each_kernel("txqs", TXQS, txq_rows) + TXQS_NOTES,

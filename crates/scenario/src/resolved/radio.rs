@@ -13,7 +13,6 @@ use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, RateControlK
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement, TxopProtection};
 
 use super::ResolvedScenario;
-use super::bss::BssSpec;
 use super::defaults::chosen;
 use super::flows::FlowSpec;
 use super::nodes::{LinkRateControl, NodeSpec};
@@ -141,11 +140,7 @@ impl ResolvedScenario {
 
     /// Whether BSSs of one channel have different widths round their primary channel.
     pub(super) fn widths_differ(&self) -> bool {
-        let range = |bss: &BssSpec| bss.config.phy.frequency_range_hz();
-        let differs = |one: &BssSpec| {
-            self.bss.iter().any(|other| other.config.channel == one.config.channel && range(other) != range(one))
-        };
-        self.bss.len() > 1 && self.bss.iter().any(differs)
+        lasthop_wifi::widths_differ(self.bss.iter().map(|bss| &bss.config))
     }
 
     /// Whether each node has a view of its own of the medium.

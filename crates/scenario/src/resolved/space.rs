@@ -47,10 +47,7 @@ pub(super) struct Antenna {
 impl Antenna {
     /// The part of the power of a PPDU from here, flat over its channel, that falls into the channel of `other`.
     fn share_at(&self, other: &Antenna) -> Db {
-        match (self.range_hz, other.range_hz) {
-            (Some(own), Some(of)) if own != of => share_in(own, of),
-            _ => Db(0.0),
-        }
+        self.range_hz.zip(other.range_hz).map_or(Db(0.0), |(own, of)| share_in(own, of))
     }
 }
 

@@ -42,10 +42,10 @@ enum Policy {
     Skip(Skip, u64),
 }
 
-/// ACKs of data out of order between two holes filled.
+/// ACKs that go out at once while the same data is missing.
 const AT_ONCE: u32 = 3;
+/// The longest wait of the others, and the part of the smoothed RTT that they wait, since Linux 6.19.
 const LONGEST: Duration = Duration::from_millis(1);
-/// A part of the smoothed RTT, since Linux 6.19.
 const PERCENT: u64 = 33;
 
 /// ACKs of data out of order, several of which one replaces.
